@@ -23,16 +23,22 @@ inline bool nobody_is_alive_but_wait(const Process& process) {
     return nobody_is_alive(process);
 }
 
-/// Calls run() in a child, and visit(memory) for each state that the memory goes through. The child is not
-/// stepped while it waits for others.
-template <typename Run, typename Visit>
-void each_state(const TableMemory& memory, Run run, unsigned waits, Visit visit) {
-    const pid_t child = in_child([&] {
+/// A child that calls run(), and stops before and after that.
+template <typename Run>
+pid_t traced(Run&& run) {
+    return in_child([&] {
         (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         (void)::raise(SIGSTOP);
         run();
         (void)::raise(SIGSTOP);
     });
+}
+
+/// Calls run() in a child, and visit(memory) for each state that the memory goes through. The child is not
+/// stepped while it waits for others.
+template <typename Run, typename Visit>
+void each_state(const TableMemory& memory, Run run, unsigned waits, Visit visit) {
+    const pid_t child = traced(run);
     int status = 0;
     TableMemory last(memory);
     unsigned unchanged = 0;
@@ -56,12 +62,7 @@ template <typename Run, typename Meanwhile, typename Judge>
 void stopped_at_each(Run run, Meanwhile meanwhile, Judge judge) {
     bool ended = false;
     for (unsigned steps = 0; !ended; ++steps) {
-        const pid_t child = in_child([&] {
-            (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-            (void)::raise(SIGSTOP);
-            run();
-            (void)::raise(SIGSTOP);
-        });
+        const pid_t child = traced(run);
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         for (unsigned step = 0; step < steps && !ended; ++step) {

@@ -26,7 +26,6 @@ TEST_F(WorldWritten, TellsWhatAWindowWasCharged) {
     const std::string reset = std::to_string(server.now / 1000 + 60'000);
     client("HSET k used 3 reset " + reset);
     EXPECT_EQ(written.back().key, "k");
-    EXPECT_EQ(std::to_string(written.back().reset), reset);
     EXPECT_EQ(last(), 3);
     client("HINCRBY k used 4");
     EXPECT_EQ(last(), 4);
@@ -85,11 +84,11 @@ TEST_F(WorldWritten, TellsHowMuchOfABucketWasTaken) {
 
 TEST(WorldLostWrites, AreSummedByKey) {
     LostWrites lost;
-    lost.add({"rl:a:client1", 5, 3});
-    lost.add({"rl:a:client1", 5, -1});
-    lost.add({"rl:a:client1", 6, 2});
-    lost.add({"rl:a:client11", 5, 100});
-    lost.add({"rl:b:client1", 5, 100});
+    lost.add({"rl:a:client1", 3});
+    lost.add({"rl:a:client1", -1});
+    lost.add({"rl:a:client1", 2});
+    lost.add({"rl:a:client11", 100});
+    lost.add({"rl:b:client1", 100});
     EXPECT_EQ(lost.of("rl:a:", ":client1").taken, 5);
     EXPECT_EQ(lost.of("rl:a:", ":client1").given_back, 1);
     EXPECT_EQ(lost.of("rl:a:client11").taken, 100);

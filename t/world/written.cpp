@@ -68,7 +68,7 @@ std::vector<Written> Ledger::all_of(Server& server) {
     for (const std::string& key : keys.names()) {
         const Count count = count_of(*keys.find(key));
         const std::int64_t missing = std::max<std::int64_t>(count.full_at - server.micros() * 1000, 0);
-        all.push_back({key, count.reset, count.used + missing});
+        all.push_back({key, count.used + missing});
     }
     return all;
 }
@@ -89,14 +89,12 @@ Written Ledger::take(Server& server, const Effect& effect) {
         }
         const std::int64_t missing = std::max<std::int64_t>(before.full_at - server.micros() * 1000, 0);
         const bool closed = before.reset != 0 && before.reset <= server.now();
-        written.reset = before.reset;
         written.more = closed ? 0 : -before.used - missing;
         return written;
     }
     const Count after = count_of(*value);
     counts_.insert_or_assign(written.key, after);
     const std::int64_t now = server.micros() * 1000;
-    written.reset = after.reset;
     written.more = after.used - (after.reset == before.reset ? before.used : 0) +
                    std::max(after.full_at, now) - std::max(before.full_at, now);
     return written;

@@ -16,7 +16,6 @@ namespace rate_limit::world {
 /// a bucket, slots of running requests.
 struct Written {
     std::string key;
-    Millis reset = 0;  ///< of the window; 0: it is none
     std::int64_t more = 0;
 };
 

@@ -36,7 +36,7 @@ std::string_view ChargeCommand::encode(CommandWriter& writer) {
         return writer.refund(key, owed.cost, owed.reset, {worker_id(), number},
                              stays ? Emptied::stays : Emptied::closes, with_text());
     }
-    plain = plain && owner->reaches(owed.reset, now);
+    plain = plain && !probe && owner->reaches(owed.reset, now);  // a probe goes as all that waits does
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 

@@ -155,7 +155,6 @@ void Charges::start(ChargeCommand& command) {
     } else if (gate_.may_probe()) {
         gate_.begin_probe();
         command.probe = true;
-        command.plain = false;  // it goes as all that waits does
         submit(command);
     } else {
         wait(command.key, command.owed);
