@@ -1,24 +1,13 @@
 #include <functional>
-#include <stdexcept>
 #include <string>
 
 #include "t/limiter/scenario.h"
+#include "t/world/refusal.h"
 
 // A world whose setup makes no sense does not begin, and says what is wrong.
 
 namespace rate_limit::world {
 namespace {
-
-/// What is said where `make` fails for its words; "" where it does not.
-template <typename Make>
-std::string refusal(Make&& make) {
-    try {
-        make();
-    } catch (const std::invalid_argument& wrong) {
-        return wrong.what();
-    }
-    return "";
-}
 
 /// One change of a setup that makes sense, and words of the refusal.
 struct Nonsense {

@@ -1,6 +1,6 @@
-#include <exception>
 #include <sstream>
 
+#include "t/world/refusal.h"
 #include "t/worlds/command.h"
 
 // What the program of random worlds is told: numbers, faults, and files of seeds.
@@ -8,25 +8,14 @@
 namespace rate_limit::world {
 namespace {
 
-/// The words of the refusal; "" where there is none.
-template <typename Call>
-std::string told_wrong(Call&& call) {
-    try {
-        call();
-    } catch (const std::exception& wrong) {
-        return wrong.what();
-    }
-    return "";
-}
-
 TEST(WorldCommand, Numbers) {
     EXPECT_EQ(whole_number("0"), 0U);
     EXPECT_EQ(whole_number("999999999999999999"), 999'999'999'999'999'999U);
     EXPECT_EQ(whole_number("999999999", 9), 999'999'999U);
-    EXPECT_EQ(told_wrong([] { whole_number("1000000000", 9); }),
+    EXPECT_EQ(refusal([] { whole_number("1000000000", 9); }),
               "\"1000000000\" is no whole number of at most 9 digits");
     for (const char* word : {"", "-1", "+1", " 1", "1 ", "1x", "abc", "1.5", "1000000000000000000"}) {
-        EXPECT_EQ(told_wrong([word] { whole_number(word); }),
+        EXPECT_EQ(refusal([word] { whole_number(word); }),
                   "\"" + std::string(word) + "\" is no whole number of at most 18 digits");
     }
 }
@@ -50,7 +39,7 @@ TEST(WorldCommand, Faults) {
         {"0,00", "the fault 0 is named twice in \"0,00\""},
     };
     for (const auto& each : cases) {
-        EXPECT_EQ(told_wrong([&each] { fault_numbers(each.word, 3); }), each.wrong) << each.word;
+        EXPECT_EQ(refusal([&each] { fault_numbers(each.word, 3); }), each.wrong) << each.word;
     }
 }
 
@@ -74,10 +63,10 @@ TEST(WorldCommand, Seeds) {
     };
     for (const auto& each : cases) {
         std::istringstream lines("# seeds\n5 it failed\n" + std::string(each.line) + "\n9 it failed\n");
-        EXPECT_EQ(told_wrong([&lines] { seeds_of(lines, "file"); }), each.wrong) << each.line;
+        EXPECT_EQ(refusal([&lines] { seeds_of(lines, "file"); }), each.wrong) << each.line;
     }
     std::istringstream none("# seeds\n");
-    EXPECT_EQ(told_wrong([&none] { seeds_of(none, "file"); }), "file has no seeds, or cannot be read");
+    EXPECT_EQ(refusal([&none] { seeds_of(none, "file"); }), "file has no seeds, or cannot be read");
 }
 
 }  // namespace
