@@ -9,7 +9,7 @@ use feature 'signatures';
 use Exporter 'import';
 use RateLimit::Nginx;
 
-our @EXPORT = qw(row_names start_row start_again title_of);
+our @EXPORT = qw(row_names compared_names start_row start_again title_of);
 
 # One that no run reaches, and what a flood reaches at once: then hardly a request is asked about.
 use constant LIMIT      => 100_000_000;
@@ -33,19 +33,22 @@ my %title = (
     bucket       => 'this module, a bucket in Redis',
     full_bucket  => 'this module, a bucket in Redis that is full each time',
     local_bucket => 'this module, a bucket in `local`',
+    lease_bucket => 'this module, a bucket in `lease`',
     slots        => 'this module, `rate_limit_concurrency` in Redis',
     local_slots  => 'this module, `rate_limit_concurrency` in `local`',
     bare_429   => 'bare 429, six constant `add_header`',
     rejected   => 'this module, rejected',
 );
 
-my @of_module = qw(local module checks tls refund lease rejected bucket full_bucket local_bucket slots local_slots);
+my @of_module = qw(local module checks tls refund lease rejected bucket full_bucket local_bucket lease_bucket slots local_slots);
 
-# Those that are measured unless told otherwise: tls is for bench/tls. Each row of the module has another beside it,
-# NAME_before, of another build.
+# Those of which another build's stand beside them, as NAME_before.
+sub compared_names () { return grep { $_ ne 'tls' } @of_module }
+
+# Those that are measured unless told otherwise: tls is for bench/tls.
 sub row_names () {
-    my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } grep { $_ ne 'tls' } @of_module : ();
-    return (qw(bare add_header limit_req lua local local_bucket four_headers local_slots module checks refund bucket full_bucket lease slots bare_429 rejected), @before);
+    my @before = $ENV{OTHER_MODULE} ? map { "${_}_before" } compared_names() : ();
+    return (qw(bare add_header limit_req lua local local_bucket four_headers local_slots module checks refund bucket full_bucket lease lease_bucket slots bare_429 rejected), @before);
 }
 
 sub title_of ($name) { return $title{$name} }
@@ -101,6 +104,12 @@ my %settings = (
             server => limited(LIMIT, 'lease', 'main'),
         );
     },
+    lease_bucket => sub (%with) {
+        return (
+            http   => block(%with, options => 'check_timeout 5s;') . 'rate_limit_mode lease; rate_limit_zone 32m;',
+            server => bucket(REFILLED, 'store=main name=leased'),
+        );
+    },
     bare_429 => sub (%) {
         return (
             module => undef,
@@ -120,6 +129,7 @@ my %prefix = (
     rejected => 'rl:flood/3600:',
     bucket   => 'rl:bucket/1b:',
     full_bucket => 'rl:full/1b:',
+    lease_bucket => 'rl:leased/1b:',
     slots    => 'rl:slots/n:',
 );
 
@@ -187,8 +197,8 @@ sub start_row ($name, %with) {
         name => $name, title => $title{$kind} . ($before ? ', before' : ''), settings => \%nginx,
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
-        prefix => $prefix, admitted => 0, leases => $kind eq 'lease',
-        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|full_bucket|lease|slots|rejected)$/,
+        prefix => $prefix, admitted => 0, leases => $kind =~ /^lease/,
+        of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|full_bucket|lease|lease_bucket|slots|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
         : (keys => $with{keys}, expects => 'admitted', base => 'bare'),
