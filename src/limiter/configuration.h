@@ -12,10 +12,37 @@
 
 namespace rate_limit {
 
+class Kind;
 class KnownOverrides;
 class Mode;
 class Tallies;
 class Zone;
+
+/// A kind of limits as configurations name it, and as operators are told of it. Which ones there are stands
+/// in limiter/kinds, a file each. Defaults fit windows.
+struct NamedKind {
+    std::string_view name;   // as `window=` and figures have it
+    WindowKind window_kind;  // of its windows, unless their period is a month
+    const Kind& records;     // what it does with them
+
+    const char* by_mode = "";           // what the page adds to the name of a mode
+    const char* open = "open";          // how a look-up shows one in which something is used
+    const char* closed = "not open";    // and one in which nothing is
+    const char* plural = "windows";     // what limits without a name share
+    const NamedKind* unless = nullptr;  // what counts where a variable burst is empty; null: it has no burst
+
+    const char* amount = "rate";                       // what a line says first
+    const char* shared = "window";                     // what two limits of one name have in common
+    const char* theft = "spend another user's quota";  // what anyone could do by another user's name
+    const char* kept = nullptr;  // why operators cannot give back what is used; null: they can
+    bool has_period = true;      // else the amount is a number without one
+    bool is_spent = true;        // requests have costs, which stay charged; else each holds one while it runs
+
+    /// Parses the amount as parse_rate() does.
+    RateError (*parse)(std::string_view text, bool by_clock, Rate& rate) noexcept = parse_rate;
+
+    bool by_clock() const noexcept { return window_kind == WindowKind::clock; }
+};
 
 /// A mode as a configuration names it. Which ones there are stands in limiter/modes/mode.cpp.
 struct NamedMode {
@@ -43,12 +70,16 @@ enum class Enforced : unsigned char {
     by_a_variable  ///< each request says which of the two
 };
 
+struct NotedRate {
+    Rate rate;               // or a burst, as SeenRates has it
+    const StoreConf* store;  // in which it counts; null: `local`
+};
+
 /// One limit, as the limiter counts it. Whoever owns it makes every member final before the first request,
 /// but for what is mutable, and keeps it as long as the configuration.
 struct Limit {
-    std::string_view name;   // never empty
-    WindowKind window_kind;  // the configured one; see kind_at()
-    bool by_bucket;          // a token bucket counts, unless a variable burst says that there is none
+    std::string_view name;  // never empty
+    const NamedKind* kind;  // never null; see named_at()
 
     bool variable_rate;   // each request brings its own rate
     bool variable_burst;  // each request brings its own burst
@@ -69,18 +100,19 @@ struct Limit {
     mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
     mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
 
-    // The rate, of a variable one, the burst and the store that this worker has noted last.
-    mutable Rate noted_rate;
-    mutable Rate noted_burst;  // in the form of SeenRates
-    mutable const StoreConf* noted_burst_store;
-    mutable const StoreConf* noted_store;
+    // What variables have said, as this worker has noted it last.
+    mutable NotedRate noted_rate;
+    mutable NotedRate noted_burst;
 
-    /// It limits how many requests run; its `rate` is that number.
-    bool is_slots() const noexcept { return window_kind == WindowKind::slots; }
+    /// The kind that counts for a request. `burst`: it has one.
+    const NamedKind& named_at(bool burst) const noexcept {
+        return burst || kind->unless == nullptr ? *kind : *kind->unless;
+    }
 
-    /// The kind of the windows that it has at this rate. `bucket`: a token bucket counts.
-    WindowKind kind_at(const Rate& at, bool bucket) const noexcept {
-        return bucket ? WindowKind::bucket : at.month ? WindowKind::month : window_kind;
+    /// The kind of the windows that it has at this rate.
+    WindowKind kind_at(const Rate& at, bool burst) const noexcept {
+        const NamedKind& named = named_at(burst);
+        return at.month && named.by_clock() ? WindowKind::month : named.window_kind;
     }
 };
 

@@ -61,7 +61,7 @@ void ClientRequest::apply(const Limit& limit) {
     }
     applied.store_name = name_of(limit.store);
     applied.verdict.rate = limit.rate;
-    const char* failure = limit.by_bucket ? count_tokens(applied, limit.rate, limit.burst) : nullptr;
+    const char* failure = limit.burst != 0 ? count_tokens(applied, limit.rate, limit.burst) : nullptr;
     failure =
         failure == nullptr ? find_place(configuration(), memory_, applied, limit.rate, limit.store) : failure;
     if (failure != nullptr) {

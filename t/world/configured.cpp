@@ -6,6 +6,9 @@
 
 #include "core/limit/bucket.h"
 #include "core/overrides/known_overrides.h"
+#include "limiter/kinds/bucket.h"
+#include "limiter/kinds/slots.h"
+#include "limiter/kinds/window.h"
 #include "limiter/modes/mode.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/store/store.h"
@@ -117,22 +120,21 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
 void Configured::add_limit(const LimitSetup& setup) {
     Limit limit{};
     limit.name = texts_.emplace_back(setup.name);
-    limit.window_kind = setup.running    ? WindowKind::slots
-                        : setup.by_clock ? WindowKind::clock
-                                         : WindowKind::first;
-    const RateError error = setup.running ? parse_slots(setup.rate, limit.rate)
-                                          : parse_rate(setup.rate, setup.by_clock, limit.rate);
+    limit.kind = setup.running      ? &running_slots
+                 : setup.burst != 0 ? &token_buckets
+                 : setup.by_clock   ? &clock_windows
+                                    : &first_windows;
+    const RateError error = limit.kind->parse(setup.rate, setup.by_clock, limit.rate);
     if (error != RateError::none) {
         throw std::invalid_argument(setup.rate + ": " + describe(error));
     }
     limit.burst = setup.burst;
-    limit.by_bucket = setup.burst != 0;
     limit.mode = setup.running ? &concurrency_mode : &mode_called(setup.mode);
-    if (limit.by_bucket && limit.mode->redis_bucket == nullptr) {
+    if (limit.burst != 0 && limit.mode->redis_bucket == nullptr) {
         throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");
     }
     const char* const wrong =
-        limit.by_bucket && limit.rate.limit != 0 ? why_no_bucket(limit.rate, limit.burst) : nullptr;
+        limit.burst != 0 && limit.rate.limit != 0 ? why_no_bucket(limit.rate, limit.burst) : nullptr;
     if (wrong != nullptr) {
         throw std::invalid_argument("the limit " + setup.name + ": " + wrong);
     }
@@ -146,7 +148,7 @@ void Configured::add_limit(const LimitSetup& setup) {
     }
     std::string& head = texts_.emplace_back(head_room(limit.store, limit.name), '\0');
     const char* const end = write_head(head.data(), limit.store, limit.name, limit.rate.period,
-                                       limit.kind_at(limit.rate, limit.by_bucket));
+                                       limit.kind_at(limit.rate, limit.burst != 0));
     limit.head = {head.data(), static_cast<std::size_t>(end - head.data())};
     limits.push_back(&all_limits_.emplace_back(limit));
 }

@@ -4,9 +4,14 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/bucket/bucket_tokens.h"
+#include "limiter/kinds/window.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
+
+constexpr NamedKind token_buckets{
+    "bucket",        WindowKind::bucket, buckets_kind,  ", a token bucket", "a bucket that is not full",
+    "a full bucket", "buckets",          &first_windows};
 
 void show_bucket(AppliedLimit& applied, const BucketRecord& record, std::int64_t holds, Millis now) noexcept {
     const Window shown = shown_of(record, *applied.bucket, now);
@@ -78,6 +83,29 @@ void BucketsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Mi
         learn_bucket(seen, applied.bucket->fill(), now, answer->used);
     }
     show_bucket(applied, seen, 0, now);
+}
+
+Remembered BucketsKind::remembered(const KeyWindow& of, const Record& record, Millis now) const noexcept {
+    const auto known = record.as<BucketRecord>();
+    return {{shown_of(known, *of.bucket, now).used, known.reset}, known.under_way, alive(known, ticks_now())};
+}
+
+Window BucketsKind::shown(const KeyWindow& of, const Window& answer, Millis now) const noexcept {
+    BucketRecord told;
+    learn_bucket(told, of.bucket->fill(), now, answer.used);
+    return remembered(of, told, now).window;
+}
+
+void BucketsKind::give_back(const KeyWindow& of, WindowTable& table, std::int64_t cost, Window& before,
+                            Window& after) const noexcept {
+    table.change(of.place.id, [&](BucketRecord& record) {
+        const Millis now = now_millis();
+        before = remembered(of, record, now).window;
+        // Limits of larger bursts may share it.
+        cost == GivingBack::all_of_it ? refill(record, now)
+                                      : rate_limit::give_back(record, *of.bucket, now, cost);
+        after = remembered(of, record, now).window;
+    });
 }
 
 }  // namespace rate_limit

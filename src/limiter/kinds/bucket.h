@@ -5,6 +5,8 @@
 
 namespace rate_limit {
 
+extern const NamedKind token_buckets;
+
 /// Token buckets.
 class BucketsKind final : public Kind {
 public:
@@ -15,6 +17,10 @@ public:
     bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
     bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
     void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
+    Remembered remembered(const KeyWindow& of, const Record& record, Millis now) const noexcept override;
+    Window shown(const KeyWindow& of, const Window& answer, Millis now) const noexcept override;
+    void give_back(const KeyWindow& of, WindowTable& table, std::int64_t cost, Window& before,
+                   Window& after) const noexcept override;
 };
 
 inline constexpr BucketsKind buckets_kind;

@@ -5,6 +5,25 @@
 
 namespace rate_limit {
 
+constexpr NamedKind running_slots{
+    "slots",
+    WindowKind::slots,
+    slots_kind,
+    "",
+    "",
+    "",
+    "slots",
+    nullptr,
+    "number",
+    "slots",
+    "use up another user's slots",
+    "The limit counts requests that run: nothing of it is used up, and there is nothing to give back. Slots "
+    "are free when requests end, and 30 seconds after a machine is gone; \"allow\" lets the key pass until "
+    "then.",
+    false,
+    false,
+    [](std::string_view text, bool, Rate& rate) noexcept { return parse_slots(text, rate); }};
+
 SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noexcept {
     const Millis patience =
         applied.store != nullptr ? static_cast<Millis>(applied.store->conf().check_timeout) : 0;
@@ -72,14 +91,6 @@ void SlotsKind::take_in(AppliedLimit& applied, const Window& /*answer*/, Millis 
 bool SlotsKind::show_remembered(AppliedLimit& applied, Millis now) const noexcept {
     show_running(applied, now);
     return true;
-}
-
-bool SlotsKind::is_known(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
-    return true;
-}
-
-void SlotsKind::show_unchanged(AppliedLimit& applied, const Window* /*answer*/, Millis now) const noexcept {
-    show_running(applied, now);
 }
 
 }  // namespace rate_limit

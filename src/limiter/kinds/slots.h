@@ -5,6 +5,8 @@
 
 namespace rate_limit {
 
+extern const NamedKind running_slots;
+
 /// Slots of running requests. A report has none: slots cannot be spent.
 class SlotsKind final : public Kind {
 public:
@@ -13,8 +15,6 @@ public:
     Admission enter_unasked(AppliedLimit& applied, std::int64_t need, Millis now) const noexcept override;
     void take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept override;
     bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
-    bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
-    void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
 };
 
 inline constexpr SlotsKind slots_kind;

@@ -31,6 +31,10 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 
 }  // namespace
 
+constexpr NamedKind first_windows{"first", WindowKind::first, windows_kind};
+constexpr NamedKind clock_windows{"clock", WindowKind::clock, windows_kind, ", by the clock",
+                                  "open, by the clock"};
+
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
@@ -166,6 +170,26 @@ void give_back_here(AppliedLimit& applied, const Holding& holding) noexcept {
         } else {
             refund(record, holding.ticket, holding.cost);
         }
+    });
+}
+
+Remembered WindowsKind::remembered(const KeyWindow& of, const Record& record, Millis now) const noexcept {
+    const auto known = record.as<WindowRecord>();
+    const bool open = is_open(known, of.rate.period, now);
+    return {{known.used, known.reset}, open ? known.in_flight : 0, open ? at_hand(known) : 0};
+}
+
+Window WindowsKind::shown(const KeyWindow& /*of*/, const Window& answer, Millis /*now*/) const noexcept {
+    return answer;
+}
+
+void WindowsKind::give_back(const KeyWindow& of, WindowTable& table, std::int64_t cost, Window& before,
+                            Window& after) const noexcept {
+    table.change(of.place.id, [&](WindowRecord& record) {
+        const Millis now = now_millis();
+        before = remembered(of, record, now).window;
+        give_back_local(record, cost);
+        after = remembered(of, record, now).window;
     });
 }
 

@@ -9,6 +9,9 @@
 
 namespace rate_limit {
 
+extern const NamedKind first_windows;
+extern const NamedKind clock_windows;
+
 /// Windows that count costs.
 class WindowsKind final : public Kind {
 public:
@@ -19,6 +22,10 @@ public:
     bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
     bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
     void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
+    Remembered remembered(const KeyWindow& of, const Record& record, Millis now) const noexcept override;
+    Window shown(const KeyWindow& of, const Window& answer, Millis now) const noexcept override;
+    void give_back(const KeyWindow& of, WindowTable& table, std::int64_t cost, Window& before,
+                   Window& after) const noexcept override;
 };
 
 inline constexpr WindowsKind windows_kind;

@@ -178,7 +178,7 @@ void decide_unchecked(const LimitedRequest& request, AppliedLimit& applied) noex
         applied.mode->enter_anyway(applied, now);
     }
     // Nothing that could be shown is known of requests that run elsewhere.
-    if (has_store && !applied.limit.is_slots()) {
+    if (has_store && applied.limit.kind->is_spent) {
         applied.mode->kind().show_remembered(applied, now);
     }
 }
@@ -244,7 +244,7 @@ void charge_due(LimitedRequest& request) noexcept {
     for (std::size_t i = 0; i < request.count(); ++i) {
         AppliedLimit& applied = request.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
-        applied.charged = applied.limit.is_slots() ? 0 : applied.verdict.due;
+        applied.charged = applied.limit.kind->is_spent ? applied.verdict.due : 0;
         if (applied.charged > 0) {
             Tallies& tallies = *request.configuration().tallies;
             tallies.counters_of(tally_of(tallies, applied))

@@ -12,7 +12,7 @@ AppliedLimit& LimitedRequest::add(const Limit& limit) noexcept {
     auto* verdict = new (&verdicts_[count_]) Verdict;
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
     verdict->name = limit.name;
-    verdict->slots = limit.is_slots();
+    verdict->slots = !limit.kind->is_spent;
     ++count_;
     return *applied;
 }
@@ -50,9 +50,7 @@ void LimitedRequest::give_back_all() noexcept {
 void LimitedRequest::leave_all() noexcept {
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
-        if (applied_[i].limit.is_slots()) {
-            applied_[i].mode->leave(applied_[i], now);
-        }
+        applied_[i].mode->leave(applied_[i], now);
         if (const auto running = std::exchange(applied_[i].running, std::nullopt)) {
             applied_[i].zone->uncount_running(*running);
         }

@@ -8,13 +8,10 @@ namespace rate_limit {
 
 namespace {
 
-const Mode* mode_of(const Limit& limit, const StoreConf* store, bool bucket) noexcept {
-    if (bucket) {
-        return store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
-    }
-    // Windows count where a variable burst is empty, and are charged before the request as buckets are.
-    const NamedMode& mode = limit.by_bucket ? charge_refund_mode : *limit.mode;
-    return store != nullptr ? &mode.with_redis : &mode.local;
+/// Windows count where a variable burst is empty, and are charged before the request as buckets are.
+const Mode& mode_of_windows(const Limit& limit, const StoreConf* store) noexcept {
+    const NamedMode& mode = limit.variable_burst ? charge_refund_mode : *limit.mode;
+    return store != nullptr ? mode.with_redis : mode.local;
 }
 
 /// No store is asked: nothing is left until then.
@@ -24,6 +21,23 @@ void reject(AppliedLimit& applied, const Rate& rate, Millis reset) noexcept {
     verdict.known = true;
     verdict.window = {0, reset};
     verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
+}
+
+/// Most requests have what is noted. Numbers without a period may differ from one request to the next: the
+/// greatest is noted.
+template <typename Name>
+void note(const Configuration& configuration, const Limit& limit, NotedRate& last, const NotedRate& said,
+          Name name) noexcept {
+    const bool is_noted =
+        last.rate.limit == said.rate.limit || (last.rate.limit > said.rate.limit && !limit.kind->has_period);
+    if (is_noted && same_period(last.rate, said.rate) && last.store == said.store) {
+        return;
+    }
+    const Tally* tally = configuration.tallies->find(limit, name_of(said.store));
+    if (tally != nullptr) {
+        configuration.zone->seen_rates().note(name(tally->digest), said.rate);
+    }
+    last = said;
 }
 
 }  // namespace
@@ -38,37 +52,19 @@ void ban(AppliedLimit& applied, const Rate& rate, Millis until) noexcept {
     reject(applied, rate, until);
 }
 
-/// Most requests have a rate that is noted. Numbers of running requests may differ from one request to the
-/// next: the greatest is noted.
 void note_rate(const Configuration& configuration, const Limit& limit, const Rate& rate,
                const StoreConf* store) noexcept {
-    const bool is_noted =
-        limit.is_slots() ? limit.noted_rate.limit >= rate.limit : limit.noted_rate.limit == rate.limit;
-    if (!limit.variable_rate ||
-        (is_noted && same_period(limit.noted_rate, rate) && limit.noted_store == store)) {
-        return;
+    if (limit.variable_rate) {
+        note(configuration, limit, limit.noted_rate, {rate, store}, [](auto digest) { return digest; });
     }
-    const Tally* tally = configuration.tallies->find(limit, name_of(store));
-    if (tally != nullptr) {
-        configuration.zone->seen_rates().note(tally->digest, rate);
-    }
-    limit.noted_rate = rate;
-    limit.noted_store = store;
 }
 
 void note_burst(const Configuration& configuration, const Limit& limit, const Rate& rate, std::int64_t burst,
                 const StoreConf* store) noexcept {
-    const Rate noted{burst, rate.period, rate.month};
-    if (!limit.variable_burst || (limit.noted_burst.limit == burst && same_period(limit.noted_burst, rate) &&
-                                  limit.noted_burst_store == store)) {
-        return;
+    if (limit.variable_burst) {
+        const NotedRate said{{burst, rate.period, rate.month}, store};
+        note(configuration, limit, limit.noted_burst, said, name_of_bursts);
     }
-    const Tally* tally = configuration.tallies->find(limit, name_of(store));
-    if (tally != nullptr) {
-        configuration.zone->seen_rates().note(name_of_bursts(tally->digest), noted);
-    }
-    limit.noted_burst = noted;
-    limit.noted_burst_store = store;
 }
 
 const char* count_tokens(AppliedLimit& applied, const Rate& rate, std::int64_t burst) noexcept {
@@ -85,17 +81,18 @@ const char* find_place(const Configuration& configuration, RequestMemory& memory
                        const Rate& rate, StoreConf* store) noexcept {
     Zone& zone = *configuration.zone;
     const Limit& limit = applied.limit;
-    const char* failure = locate(memory, zone, store,
-                                 {limit.name, rate.period, limit.kind_at(rate, applied.bucket.has_value()),
-                                  applied.client_key, limit.head},
-                                 applied);
+    const char* failure =
+        locate(memory, zone, store, {limit.name, rate.period, applied.kind(), applied.client_key, limit.head},
+               applied);
     if (failure != nullptr) {
         return failure;
     }
     applied.zone = &zone;
-    applied.mode = mode_of(limit, store, applied.bucket.has_value());
     if (applied.bucket) {
+        applied.mode = store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
         applied.mode->fit_bucket(applied);
+    } else {
+        applied.mode = &mode_of_windows(limit, store);
     }
     if (applied.mode->recalls_first(applied, false)) {
         zone.windows().prefetch(applied.id);

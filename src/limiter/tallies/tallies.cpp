@@ -115,7 +115,8 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
 
 const Tally* Tallies::others() const noexcept {
     const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
-        return tally.counters.is_whole() && (!tally.is_slots() || tally.column != RunningCounts::others);
+        return tally.counters.is_whole() &&
+               (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
     });
     return all_fit ? nullptr : &others_;
 }
@@ -133,19 +134,18 @@ std::vector<std::uint64_t> Tallies::of_variable_rates() const {
     return digests;
 }
 
-std::vector<std::uint64_t> Tallies::of_slots() const {
+void Tallies::make_columns(Zone& zone) {
+    std::vector<Tally*> held;
     std::vector<std::uint64_t> digests;
-    for (const Tally& tally : all_) {
-        if (tally.is_slots()) {
+    for (Tally& tally : all_) {
+        if (!tally.limit->kind->is_spent) {
+            held.push_back(&tally);
             digests.push_back(tally.digest);
         }
     }
-    return digests;
-}
-
-void Tallies::find_columns(const RunningCounts& counts) noexcept {
-    for (Tally& tally : all_) {
-        tally.column = tally.is_slots() ? counts.find(tally.digest) : RunningCounts::others;
+    zone.make_room_for_running(digests);
+    for (Tally* tally : held) {
+        tally->column = zone.running_counts().find(tally->digest);
     }
 }
 
@@ -153,8 +153,7 @@ bool make_tallies(Configuration& main) noexcept {
     try {
         main.tallies = new Tallies(main);
         main.zone->seen_rates().make_room(main.tallies->of_variable_rates());
-        main.zone->make_room_for_running(main.tallies->of_slots());
-        main.tallies->find_columns(main.zone->running_counts());
+        main.tallies->make_columns(*main.zone);
         return true;
     } catch (...) {
         return false;

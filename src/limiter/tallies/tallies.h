@@ -87,8 +87,6 @@ struct Tally {
     Counters<Decided> counters;
     RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
 
-    bool is_slots() const noexcept { return limit != nullptr && limit->is_slots(); }
-
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
 };
@@ -137,12 +135,9 @@ public:
     /// The digests of the limits whose rates variables say. Throws std::bad_alloc.
     std::vector<std::uint64_t> of_variable_rates() const;
 
-    /// The digests of the limits of running requests. Throws std::bad_alloc.
-    std::vector<std::uint64_t> of_slots() const;
-
-    /// Finds the columns in which the zone counts running requests. To be called when it has made room for
-    /// of_slots().
-    void find_columns(const RunningCounts& counts) noexcept;
+    /// Makes room in the zone for counts of requests that hold a limit while they run, and finds it there.
+    /// Throws std::bad_alloc.
+    void make_columns(Zone& zone);
 
     /// In the order of their lines.
     const std::vector<Tally>& all() const noexcept { return all_; }

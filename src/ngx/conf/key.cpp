@@ -141,11 +141,11 @@ bool refers_to(const Key& key, std::string_view variable) noexcept {
 }
 
 void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
-    for (const bool of_slots : {false, true}) {
+    for (const bool is_spent : {true, false}) {
         for (const Limit* each : main.limits) {
             const LimitLine* limit = &line_of(*each);
             Key& key = *limit->key;
-            if (key.checked || limit->is_slots() != of_slots) {
+            if (key.checked || limit->kind->is_spent != is_spent) {
                 continue;
             }
             key.checked = true;
@@ -153,7 +153,7 @@ void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
                 check_variables(cf, key);
                 check_body(cf, key);
             } else {
-                check_constant(cf, key, !of_slots);
+                check_constant(cf, key, is_spent);
             }
         }
     }
@@ -172,7 +172,7 @@ void check_values(ngx_conf_t* cf, const LocationConf& conf) noexcept {
             continue;
         }
         limit.watch->checked = true;
-        check_value(cf, limit, limit.rate_text, limit.is_slots() ? "number" : "rate", before_decision);
+        check_value(cf, limit, limit.rate_text, limit.kind->amount, before_decision);
         if (limit.burst_text != nullptr) {
             check_value(cf, limit, *limit.burst_text, "burst", before_decision);
         }

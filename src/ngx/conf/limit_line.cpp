@@ -4,6 +4,9 @@
 #include <string_view>
 
 #include "core/decimal.h"
+#include "limiter/kinds/bucket.h"
+#include "limiter/kinds/slots.h"
+#include "limiter/kinds/window.h"
 #include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
@@ -15,15 +18,15 @@ namespace rate_limit {
 
 namespace {
 
-/// Which directives take a parameter.
-enum class Of : unsigned char { windows, both };
+/// Which limits take a parameter.
+enum class Of : unsigned char { spent, all };
 
 struct Parameter {
     std::string_view name;
     Of of;
     char* (*parse)(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit);
 
-    bool applies_to(const LimitLine& limit) const noexcept { return of == Of::both || !limit.is_slots(); }
+    bool applies_to(const LimitLine& limit) const noexcept { return of == Of::all || limit.kind->is_spent; }
 };
 
 template <auto parse, auto member>
@@ -37,17 +40,17 @@ char* parse_own_name(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit) noexcept
 }
 
 constexpr Parameter parameters[] = {
-    {"burst", Of::windows, parse_into<parse_burst_text, &LimitLine::burst_text>},
-    {"name", Of::both, parse_own_name},
-    {"key", Of::both, parse_into<parse_key, &LimitLine::key>},
-    {"window", Of::windows, parse_into<parse_window, &LimitLine::window_kind>},
-    {"store", Of::both, parse_into<parse_store, &LimitLine::store_text>},
-    {"mode", Of::windows, parse_into<parse_mode, &Options::mode>},
-    {"phase", Of::both, parse_into<parse_phase, &LimitLine::phase>},
-    {"cost", Of::windows, parse_into<parse_cost_value, &LimitLine::cost>},
-    {"exempt", Of::windows, parse_into<parse_exempt, &LimitLine::exempt>},
-    {"dry_run", Of::both, parse_into<parse_dry_run, &LimitLine::dry_run>},
-    {"status", Of::both, parse_into<parse_status, &LimitLine::status>},
+    {"burst", Of::spent, parse_into<parse_burst_text, &LimitLine::burst_text>},
+    {"name", Of::all, parse_own_name},
+    {"key", Of::all, parse_into<parse_key, &LimitLine::key>},
+    {"window", Of::spent, parse_into<parse_window, &LimitLine::kind>},
+    {"store", Of::all, parse_into<parse_store, &LimitLine::store_text>},
+    {"mode", Of::spent, parse_into<parse_mode, &Options::mode>},
+    {"phase", Of::all, parse_into<parse_phase, &LimitLine::phase>},
+    {"cost", Of::spent, parse_into<parse_cost_value, &LimitLine::cost>},
+    {"exempt", Of::spent, parse_into<parse_exempt, &LimitLine::exempt>},
+    {"dry_run", Of::all, parse_into<parse_dry_run, &LimitLine::dry_run>},
+    {"status", Of::all, parse_into<parse_status, &LimitLine::status>},
 };
 
 char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const LimitLine& limit) noexcept {
@@ -58,16 +61,12 @@ char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const LimitLine& limit) n
             continue;
         }
         const ngx_str_t name = str(known.name);
-        const bool last = &known == std::end(parameters) - 1;  // which both take
+        const bool last = &known == std::end(parameters) - 1;  // which all take
         const char* before = end == names.data() ? "" : last ? " and " : ", ";
         end = ngx_slprintf(end, names.data() + names.size(), "%s%V=", before, &name);
     }
     const ngx_str_t known = {static_cast<std::size_t>(end - names.data()), names.data()};
     return refuse(cf, "unknown parameter \"%V\" in \"%V\": it takes %V", &text, &words_of(cf)[0], &known);
-}
-
-RateError parse_amount(std::string_view text, LimitLine& limit) noexcept {
-    return limit.is_slots() ? parse_slots(text, limit.rate) : parse_rate(text, true, limit.rate);
 }
 
 /// The period of a rate: what stands after the slash.
@@ -83,12 +82,12 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, LimitLine& limit) noexcept
     if (limit.variable_rate) {
         return NGX_CONF_OK;
     }
-    const RateError error = parse_amount(view(text), limit);
+    const RateError error = limit.kind->parse(view(text), true, limit.rate);
     if (error == RateError::syntax && is_later(Later::period, period_of(view(text)))) {
         return refuse_later(cf, text, "write seven days, such as 10r/7d");
     }
     if (error != RateError::none) {
-        return refuse_value(cf, limit.is_slots() ? "number" : "rate", text, describe(error));
+        return refuse_value(cf, limit.kind->amount, text, describe(error));
     }
     auto* digits = static_cast<char*>(ngx_pnalloc(cf->pool, max_number));
     if (digits == nullptr) {
@@ -115,7 +114,7 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, LimitLine& limit) noexcept 
             return known.parse(cf, {text.len - equals - 1, text.data + equals + 1}, limit);
         }
     }
-    return !limit.is_slots() && is_later(Later::parameter, whole.substr(0, equals))
+    return limit.kind->is_spent && is_later(Later::parameter, whole.substr(0, equals))
                ? refuse_later(cf, text)
                : refuse_parameter(cf, text, limit);
 }
@@ -132,73 +131,32 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
     return false;
 }
 
-/// Refuses what does not go together in one line.
-char* check_together(ngx_conf_t* cf, const LimitLine& limit) noexcept {
-    const bool by_clock = limit.window_kind == WindowKind::clock;
-    if (limit.burst_text != nullptr && limit.rate.month && !by_clock) {
+/// Refuses what does not go together in one line. By a burst a token bucket counts.
+char* check_together(ngx_conf_t* cf, LimitLine& limit) noexcept {
+    const bool by_clock = limit.kind->by_clock();
+    if (limit.burst_text == nullptr) {
+        return limit.rate.month && !by_clock
+                   ? refuse_value(cf, "rate", words_of(cf)[1], describe(RateError::month_without_clock))
+                   : NGX_CONF_OK;
+    }
+    if (limit.rate.month && !by_clock) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: "
                       "write a number of days, or remove \"burst=\" and add \"window=clock\"");
     }
-    if (limit.burst_text != nullptr && by_clock) {
+    if (by_clock) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
                       "\"window=clock\", or \"burst=\"");
     }
-    if (limit.burst_text != nullptr && limit.Options::mode != nullptr &&
-        limit.Options::mode->local_bucket == nullptr) {
+    if (limit.Options::mode != nullptr && limit.Options::mode->local_bucket == nullptr) {
         return refuse(cf,
                       "a token bucket is charged before the request: remove \"mode=%s\" from the "
                       "\"rate_limit\" with \"burst=\"",
                       limit.Options::mode->name);
     }
-    if (limit.rate.month && !by_clock) {
-        return refuse_value(cf, "rate", words_of(cf)[1], describe(RateError::month_without_clock));
-    }
+    limit.kind = &token_buckets;
     return NGX_CONF_OK;
-}
-
-/// Adds a limit of this kind to the lines of the block. Null: `off`, or refused, which `result` tells.
-LimitLine* add_line(ngx_conf_t* cf, ngx_array_t*& lines, WindowKind kind, const char* name,
-                    char*& result) noexcept {
-    const ngx_str_t* words = words_of(cf);
-    const bool off = view(words[1]) == "off";
-    const bool written = lines != NGX_CONF_UNSET_PTR;
-
-    result = failed;
-    if (off && cf->args->nelts > 2) {
-        refuse(cf, "\"%V off\" takes no parameters: remove \"%V\"%s", &words[0], &words[2],
-               ask_for_semicolon(cf, 2));
-        return nullptr;
-    }
-    if (off ? written : written && lines == nullptr) {
-        refuse(cf, "\"%V off\" stands beside another \"%V\" of the same block: keep one", &words[0],
-               &words[0]);
-        return nullptr;
-    }
-    if (off) {
-        lines = nullptr;
-        result = NGX_CONF_OK;
-        return nullptr;
-    }
-    if (!written) {
-        lines = ngx_array_create(cf->pool, 2, sizeof(LimitLine));
-    }
-    auto* limit = lines != nullptr ? push<LimitLine>(*lines) : nullptr;
-    if (limit != nullptr) {
-        *limit = LimitLine{};
-        void* watch = ngx_palloc(cf->pool, sizeof(LateWatch));
-        if (watch == nullptr) {
-            return nullptr;
-        }
-        limit->watch = new (watch) LateWatch;
-        limit->file = cf->conf_file->file.name;
-        limit->line = cf->conf_file->line;
-        limit->directive = words[0];
-        limit->window_kind = kind;
-        limit->name = name;
-    }
-    return limit;
 }
 
 char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
@@ -217,24 +175,53 @@ char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
     return check_together(cf, limit);
 }
 
+/// Reads a limit of this kind, and adds it to the lines of the block; or takes `off`.
+char* add_line(ngx_conf_t* cf, ngx_array_t*& lines, const NamedKind& kind, const char* name,
+               const NamedMode* mode) noexcept {
+    const ngx_str_t* words = words_of(cf);
+    const bool off = view(words[1]) == "off";
+    const bool written = lines != NGX_CONF_UNSET_PTR;
+
+    if (off && cf->args->nelts > 2) {
+        return refuse(cf, "\"%V off\" takes no parameters: remove \"%V\"%s", &words[0], &words[2],
+                      ask_for_semicolon(cf, 2));
+    }
+    if (off ? written : written && lines == nullptr) {
+        return refuse(cf, "\"%V off\" stands beside another \"%V\" of the same block: keep one", &words[0],
+                      &words[0]);
+    }
+    if (off) {
+        lines = nullptr;
+        return NGX_CONF_OK;
+    }
+    if (!written) {
+        lines = ngx_array_create(cf->pool, 2, sizeof(LimitLine));
+    }
+    auto* limit = lines != nullptr ? push<LimitLine>(*lines) : nullptr;
+    void* watch = ngx_palloc(cf->pool, sizeof(LateWatch));
+    if (limit == nullptr || watch == nullptr) {
+        return failed;
+    }
+    *limit = LimitLine{};
+    limit->watch = new (watch) LateWatch;
+    limit->file = cf->conf_file->file.name;
+    limit->line = cf->conf_file->line;
+    limit->directive = words[0];
+    limit->kind = &kind;
+    limit->name = name;
+    limit->Options::mode = mode;
+    return read_line(cf, *limit);
+}
+
 }  // namespace
 
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    char* result = nullptr;
-    LimitLine* limit = add_line(cf, location.lines, WindowKind::first, "default", result);
-    return limit != nullptr ? read_line(cf, *limit) : result;
+    return add_line(cf, static_cast<LocationConf*>(conf)->lines, first_windows, "default", nullptr);
 }
 
 char* set_concurrency(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    auto& location = *static_cast<LocationConf*>(conf);
-    char* result = nullptr;
-    LimitLine* limit = add_line(cf, location.slot_lines, WindowKind::slots, "concurrency", result);
-    if (limit == nullptr) {
-        return result;
-    }
-    limit->Options::mode = &concurrency_mode;
-    return read_line(cf, *limit);
+    return add_line(cf, static_cast<LocationConf*>(conf)->slot_lines, running_slots, "concurrency",
+                    &concurrency_mode);
 }
 
 }  // namespace rate_limit

@@ -22,11 +22,6 @@ Value* constant_value(ngx_conf_t* cf, const char* text) noexcept {
     return value;
 }
 
-/// Logs an error that belongs to a rate_limit line, though it is found when the blocks are merged.
-void log_line(ngx_conf_t* cf, ngx_uint_t level, const LimitLine& limit, const char* text) noexcept {
-    ngx_log_error(level, cf->log, 0, "%s in %V:%ui", text, &limit.file, limit.line);
-}
-
 bool same_text(const Value& a, const Value& b) noexcept {
     return view(a.text) == view(b.text);
 }
@@ -35,9 +30,7 @@ bool same_text(const Value& a, const Value& b) noexcept {
 bool same_window(const LimitLine& a, const LimitLine& b) noexcept {
     const bool same = !a.variable_rate && !b.variable_rate ? same_period(a.rate, b.rate)
                                                            : same_text(a.rate_text, b.rate_text);
-    const bool same_kind =
-        a.window_kind == b.window_kind && (a.burst_text == nullptr) == (b.burst_text == nullptr);
-    return (same || a.is_slots()) && same_kind && a.name == b.name &&
+    return a.kind == b.kind && (same || !a.kind->has_period) && a.name == b.name &&
            same_text(*a.store_text, *b.store_text) && same_text(a.key->value, b.key->value);
 }
 
@@ -81,18 +74,13 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, LimitLine& limit) noexcept {
     while (limit.Limit::mode->local_bucket == nullptr) {
         limit.Limit::mode = *mode++;
     }
-    limit.by_bucket = true;
     limit.variable_burst = !limit.burst_text->is_constant();
     if (!limit.variable_burst) {
         (void)parse_burst(view(limit.burst_text->text), limit.burst);  // the directive has seen that it can
     }
     const bool constant = !limit.variable_rate && !limit.variable_burst && limit.rate.limit != 0;
     const char* const wrong = constant ? why_no_bucket(limit.rate, limit.burst) : nullptr;
-    if (wrong != nullptr) {
-        log_line(cf, NGX_LOG_EMERG, limit, wrong);
-        return NGX_ERROR;
-    }
-    return NGX_OK;
+    return wrong == nullptr ? NGX_OK : refuse_merged(cf, "%s in %V:%ui", wrong, &limit.file, limit.line);
 }
 
 /// Each request takes one slot, whatever directives of the block say of costs. False without memory.
@@ -135,7 +123,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
             cf, "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in %V:%ui",
             &limit.directive, &limit.file, limit.line);
     }
-    if (limit.is_slots() && !take_one_slot(cf, limit)) {
+    if (!limit.kind->is_spent && !take_one_slot(cf, limit)) {
         return NGX_ERROR;
     }
     if (limit.cost->is_constant()) {
@@ -144,14 +132,10 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
         line.warned = true;
-        log_line(
-            cf, NGX_LOG_WARN, limit,
-            limit.is_slots()
-                ? "the key of \"rate_limit_concurrency\" uses \"$remote_user\" in the access phase, where "
-                  "the name is not verified yet: anyone could use up another user's slots; add "
-                  "\"phase=precontent\""
-                : "the key of \"rate_limit\" uses \"$remote_user\" in the access phase, where the name is "
-                  "not verified yet: anyone could spend another user's quota; add \"phase=precontent\"");
+        warn_merged(cf,
+                    "the key of \"%V\" uses \"$remote_user\" in the access phase, where the name is not "
+                    "verified yet: anyone could %s; add \"phase=precontent\" in %V:%ui",
+                    &limit.directive, limit.kind->theft, &limit.file, limit.line);
     }
     resolve_store(cf, limit);
     return resolve_burst(cf, limit) == NGX_OK ? keep_head(cf, limit) : NGX_ERROR;
@@ -163,18 +147,17 @@ ngx_int_t compare(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& lim
     if (same_window(limit, other)) {
         return refuse_merged(
             cf, "\"%V\" in %V:%ui names the same %s as the one in %V:%ui: give one of them another \"name=\"",
-            &limit.directive, &limit.file, limit.line, limit.is_slots() ? "slots" : "window", &other.file,
-            other.line);
+            &limit.directive, &limit.file, limit.line, limit.kind->shared, &other.file, other.line);
     }
     const ngx_str_t name = str(limit.name);
-    if (limit.is_slots() != other.is_slots() && limit.name == other.name) {
+    if (limit.kind->is_spent != other.kind->is_spent && limit.name == other.name) {
         return refuse_merged(cf,
                              "\"%V\" in %V:%ui has the same name \"%V\" as the \"%V\" in %V:%ui: give one of "
                              "them another \"name=\"",
                              &limit.directive, &limit.file, limit.line, &name, &other.directive, &other.file,
                              other.line);
     }
-    if (conf.report && !limit.is_slots() && limit.name == other.name) {
+    if (conf.report && limit.kind->is_spent && limit.name == other.name) {
         return refuse_merged(
             cf,
             "\"rate_limit\" in %V:%ui has the same name \"%V\" as the one in %V:%ui, and "
@@ -280,15 +263,13 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 /// Store names that contain variables are compared as text: their values are not known yet.
 ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
     // Buckets, slots and windows of one name are three.
-    const auto key_of = [](const LimitLine& limit) {
-        const int kind = limit.is_slots() ? 2 : limit.burst_text != nullptr ? 1 : 0;
-        return std::make_tuple(view(limit.store_text->text), limit.name, kind);
-    };
+    using Name = std::tuple<std::string_view, std::string_view, std::string_view>;
     try {
-        std::map<std::tuple<std::string_view, std::string_view, int>, const LimitLine*> first;
+        std::map<Name, const LimitLine*> first;
         for (const Limit* each : main.limits) {
             const LimitLine& limit = line_of(*each);
-            const LimitLine& other = *first.emplace(key_of(limit), &limit).first->second;
+            const Name same(view(limit.store_text->text), limit.name, limit.kind->plural);
+            const LimitLine& other = *first.emplace(same, &limit).first->second;
             if (limit.Limit::mode != other.Limit::mode) {
                 const ngx_str_t name = str(limit.name);
                 return refuse_merged(

@@ -2,6 +2,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
+#include "limiter/kinds/window.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 
@@ -40,17 +41,16 @@ char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcep
     return NGX_CONF_OK;
 }
 
-char* parse_window(ngx_conf_t* cf, ngx_str_t text, WindowKind& kind) noexcept {
-    if (view(text) == "first") {
-        kind = WindowKind::first;
-    } else if (view(text) == "clock") {
-        kind = WindowKind::clock;
-    } else if (is_later(Later::window, view(text))) {
-        return refuse_later(cf, text, "write \"first\" or \"clock\"");
-    } else {
-        return refuse_value(cf, "window", text, "it is \"first\" or \"clock\"");
+char* parse_window(ngx_conf_t* cf, ngx_str_t text, const NamedKind*& kind) noexcept {
+    for (const NamedKind* known : {&first_windows, &clock_windows}) {
+        if (view(text) == known->name) {
+            kind = known;
+            return NGX_CONF_OK;
+        }
     }
-    return NGX_CONF_OK;
+    return is_later(Later::window, view(text))
+               ? refuse_later(cf, text, "write \"first\" or \"clock\"")
+               : refuse_value(cf, "window", text, "it is \"first\" or \"clock\"");
 }
 
 char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {

@@ -82,12 +82,7 @@ ngx_int_t share_flags(ngx_conf_t* cf, const MainConf& main) noexcept {
 
 /// The store and the kind of windows: limits without a name that have both in common count in the same
 /// windows for the same period.
-using Kind = std::tuple<std::string_view, int>;
-
-Kind kind_of(const LimitLine& limit) noexcept {
-    const int bucket = limit.burst_text != nullptr ? 1 : 0;
-    return {view(limit.store_text->text), 2 * static_cast<int>(limit.window_kind) + bucket};
-}
+using SharedBy = std::tuple<std::string_view, std::string_view>;
 
 bool same_amount(const LimitLine& a, const LimitLine& b) noexcept {
     return !a.variable_rate && !b.variable_rate ? a.rate.limit == b.rate.limit
@@ -104,16 +99,17 @@ bool is_closed(const LimitLine& limit) noexcept {
     return !limit.variable_rate && limit.rate.limit == 0;
 }
 
-/// The difference between two limits of one kind and period; null: there is none.
-const char* difference(const LimitLine& a, const LimitLine& b) noexcept {
+/// The difference between two limits of one kind and period: what differs, and what that means.
+struct Difference {
+    const char* what;  // null: there is none
+    const char* effect = "each request of either one counts for both";
+};
+
+Difference difference(const LimitLine& a, const LimitLine& b) noexcept {
     if (!same_value(a.key->value, b.key->value)) {
-        return "key differs: equal values of the two keys are one client to both";
+        return {"key", "equal values of the two keys are one client to both"};
     }
-    if (!same_amount(a, b)) {
-        return a.is_slots() ? "number differs: each request of either one counts for both"
-                            : "rate differs: each request of either one counts for both";
-    }
-    return same_burst(a, b) ? nullptr : "burst differs: each request of either one counts for both";
+    return {!same_amount(a, b) ? a.kind->amount : same_burst(a, b) ? nullptr : "burst"};
 }
 
 /// Compares each limit with the first of its kind and period. Which periods a variable rate brings nobody
@@ -123,7 +119,7 @@ public:
     explicit Comparison(ngx_log_t* log) noexcept : log_(log) {}
 
     void take(const LimitLine& limit) {
-        const Kind kind = kind_of(limit);
+        const SharedBy kind(view(limit.store_text->text), limit.kind->name);
         if (limit.variable_rate) {
             compare(limit, *variable_.emplace(kind, &limit).first->second);
             const auto constant = constant_.find(kind);
@@ -145,25 +141,23 @@ public:
 
 private:
     void compare(const LimitLine& limit, const LimitLine& other) {
-        const char* const differs = limit.written != other.written ? difference(limit, other) : nullptr;
-        if (differs == nullptr || !told_.emplace(limit.written, other.written).second ||
+        const Difference found =
+            limit.written != other.written ? difference(limit, other) : Difference{nullptr};
+        if (found.what == nullptr || !told_.emplace(limit.written, other.written).second ||
             told_.count({other.written, limit.written}) != 0) {
             return;
         }
         ngx_log_error(NGX_LOG_WARN, log_, 0,
-                      "\"%V\" in %V:%ui has no name and shares its %s with the one in %V:%ui, whose %s; give "
-                      "one of them a \"name=\"",
-                      &limit.directive, &limit.file, limit.line,
-                      limit.is_slots()              ? "slots"
-                      : limit.burst_text != nullptr ? "buckets"
-                                                    : "windows",
-                      &other.file, other.line, differs);
+                      "\"%V\" in %V:%ui has no name and shares its %s with the one in %V:%ui, whose %s "
+                      "differs: %s; give one of them a \"name=\"",
+                      &limit.directive, &limit.file, limit.line, limit.kind->plural, &other.file, other.line,
+                      found.what, found.effect);
     }
 
     ngx_log_t* log_;
-    std::map<Kind, const LimitLine*> constant_;  // the first of the kind
-    std::map<Kind, const LimitLine*> variable_;  // the first of a variable rate
-    std::map<std::tuple<Kind, std::int64_t, bool>, const LimitLine*> of_period_;
+    std::map<SharedBy, const LimitLine*> constant_;  // the first of the kind
+    std::map<SharedBy, const LimitLine*> variable_;  // the first of a variable rate
+    std::map<std::tuple<SharedBy, std::int64_t, bool>, const LimitLine*> of_period_;
     std::set<std::pair<const LimitLine*, const LimitLine*>> told_;  // lines
 };
 

@@ -72,8 +72,10 @@ void skip_last(RequestContext& context, const LimitLine& limit, const LimitLine&
 
 /// The limit counts by a token bucket, unless a variable says that it has none. False: it cannot, and the
 /// verdict says so.
-bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rate, ngx_str_t text) noexcept {
-    const LimitLine& limit = line_of(applied.limit);
+bool find_bucket(RequestContext& context, AppliedLimit& applied, const Candidate& candidate,
+                 const Rate& rate) noexcept {
+    const LimitLine& limit = candidate.limit;
+    const ngx_str_t& text = candidate.burst;
     std::int64_t burst = limit.burst;
     if (burst == 0 && text.len == 0) {
         note_missing(context, limit, Missing::burst);
@@ -87,8 +89,10 @@ bool find_bucket(RequestContext& context, AppliedLimit& applied, const Rate& rat
     const char* const failure = count_tokens(applied, rate, burst);
     if (failure != nullptr) {
         fail(context, applied, failure, "burst", view(limit.burst != 0 ? limit.burst_text->text : text));
+        return false;
     }
-    return failure == nullptr;
+    note_burst(context.configuration(), limit, rate, burst, candidate.store);
+    return true;
 }
 
 /// Finds the window of a limit that applies and whose store was sought.
@@ -107,11 +111,8 @@ void find_window(RequestContext& context, AppliedLimit& applied, Candidate& cand
         return;
     }
     note_rate(context.configuration(), limit, rate, candidate.store);
-    if (limit.by_bucket && !find_bucket(context, applied, rate, candidate.burst)) {
+    if (limit.burst_text != nullptr && !find_bucket(context, applied, candidate, rate)) {
         return;
-    }
-    if (applied.bucket) {
-        note_burst(context.configuration(), limit, rate, applied.bucket->burst(), candidate.store);
     }
     const char* failure =
         find_place(context.configuration(), memory_of(*r->pool), applied, rate, candidate.store);
@@ -178,8 +179,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
         return says;
     }
     if (limit.variable_rate) {
-        rate_error = limit.is_slots() ? parse_slots(view(text), rate)
-                                      : parse_rate(view(text), limit.window_kind == WindowKind::clock, rate);
+        rate_error = limit.kind->parse(view(text), limit.kind->by_clock(), rate);
     }
     Candidate candidate{limit, view(key)};
     candidate.burst = burst;
@@ -212,7 +212,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
         applied.store_name = candidate.store_name();
     }
     if (rate_error != RateError::none) {
-        fail(context, applied, describe(rate_error), limit.is_slots() ? "number" : "rate", view(text));
+        fail(context, applied, describe(rate_error), limit.kind->amount, view(text));
         return NGX_OK;
     }
     find_window(context, applied, candidate, rate);
@@ -240,8 +240,8 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
     const std::size_t from = context.count();
     for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
-        // A report tells what may be spent, and slots cannot be.
-        const bool due = conf.report ? !limit.is_slots() : limit.phase == static_cast<ngx_uint_t>(phase);
+        // A report tells what may be spent.
+        const bool due = conf.report ? limit.kind->is_spent : limit.phase == static_cast<ngx_uint_t>(phase);
         if (due && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }

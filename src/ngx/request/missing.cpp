@@ -54,25 +54,24 @@ Notes* make_notes(ngx_http_request_t* r) noexcept {
     return new (cleanup->data) Notes;
 }
 
-const Value& value_of(const LimitLine& limit, Missing what) noexcept {
+/// A value of a line, and the noun for it.
+struct Said {
+    const Value& value;
+    const char* noun;
+};
+
+Said said_of(const LimitLine& limit, Missing what) noexcept {
     switch (what) {
         case Missing::rate:
-            return limit.rate_text;
+            return {limit.rate_text, limit.kind->amount};
         case Missing::burst:
-            return *limit.burst_text;
+            return {*limit.burst_text, "burst"};
         case Missing::cost:
-            return *limit.cost;
+            return {*limit.cost, "cost"};
         case Missing::key:
             break;
     }
-    return limit.key->value;
-}
-
-const char* noun_of(const LimitLine& limit, Missing what) noexcept {
-    if (what == Missing::rate) {
-        return limit.is_slots() ? "number" : "rate";
-    }
-    return what == Missing::burst ? "burst" : "key";
+    return {limit.key->value, "key"};
 }
 
 /// Holds back what nginx would log meanwhile.
@@ -94,7 +93,7 @@ bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
         return false;  // it would be that of another response
     }
     ngx_str_t text;
-    if (evaluate_value(r, value_of(note.limit, note.what), text) != NGX_OK || text.len == 0) {
+    if (evaluate_value(r, said_of(note.limit, note.what).value, text) != NGX_OK || text.len == 0) {
         return false;
     }
     if (view(text) == "off" && (note.what == Missing::rate || note.what == Missing::burst)) {
@@ -110,7 +109,7 @@ const char* remedy_of(ngx_http_request_t* r, const Note& note, KeptVariables& va
     const Quiet quiet(*r->connection->log);
     variables.forget();
     ngx_str_t text;
-    (void)evaluate_value(r, value_of(note.limit, note.what), text);
+    (void)evaluate_value(r, said_of(note.limit, note.what).value, text);
     if (variables.has_found(is_of_body)) {
         return "nothing has read the request's body by then; use a header or an argument, or, from nginx "
                "1.31.5 on, turn \"client_body_early_read\" on";
@@ -147,7 +146,7 @@ void tell(ngx_http_request_t* r, const Note& note, KeptVariables& variables) noe
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "the %s of rate limit \"%V\" in %V:%ui is empty when the limit is checked, so that %s, and "
                   "is there when the request ends: %s",
-                  noun_of(limit, note.what), &name, &limit.file, limit.line,
+                  said_of(limit, note.what).noun, &name, &limit.file, limit.line,
                   note.what == Missing::burst ? "no bucket counts" : "it does not apply", remedy);
 }
 
@@ -199,7 +198,7 @@ bool mark(MarkWord* marks, std::size_t number) noexcept {
 
 void note_missing(const RequestContext& context, const LimitLine& limit, Missing what,
                   std::int64_t counted) noexcept {
-    const Value& value = value_of(limit, what);
+    const Value& value = said_of(limit, what).value;
     if (value.is_constant() || (value.too_early && what != Missing::cost) || context.conf().report ||
         !limit.watch->may_look(what, ngx_current_msec)) {
         return;

@@ -9,7 +9,7 @@ namespace rate_limit {
 
 namespace {
 
-using Kind = Value::Part::Kind;
+using PartKind = Value::Part::Kind;
 
 /// The n-th capture of the expression that the request has matched last.
 ngx_str_t captured([[maybe_unused]] const ngx_http_request_t* r, [[maybe_unused]] ngx_uint_t n) noexcept {
@@ -28,7 +28,7 @@ ngx_str_t captured([[maybe_unused]] const ngx_http_request_t* r, [[maybe_unused]
 /// Some variables are evaluated anew for each value that holds them.
 void flush(ngx_http_request_t* r, const Value& value) noexcept {
     for (ngx_uint_t i = 0; i < value.count; ++i) {
-        if (value.parts[i].kind == Kind::variable) {
+        if (value.parts[i].kind == PartKind::variable) {
             ngx_http_variable_value_t& variable = r->variables[value.parts[i].index];
             if (variable.no_cacheable != 0 || value.parts[i].of_end) {
                 variable.valid = 0;
@@ -56,12 +56,12 @@ ngx_int_t fetch_variable(ngx_http_request_t* r, ngx_uint_t index, ngx_str_t& tex
 
 ngx_int_t fetch(ngx_http_request_t* r, const Value::Part& part, ngx_str_t& text) noexcept {
     switch (part.kind) {
-        case Kind::literal:
+        case PartKind::literal:
             text = part.literal;
             return NGX_OK;
-        case Kind::variable:
+        case PartKind::variable:
             return fetch_variable(r, part.index, text);
-        case Kind::capture:
+        case PartKind::capture:
             text = captured(r, part.index);
             return NGX_OK;
     }

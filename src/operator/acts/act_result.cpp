@@ -41,20 +41,12 @@ Figure reset(const SeenWindow& window) {
     return window.reset != 0 ? Figure(Moment{window.reset}) : Figure();
 }
 
-Figure kind(const SeenWindow& window) {
-    return name_of(window.kind);
-}
-
 Figure state(const SeenWindow& window) {
-    return std::string_view(window.kind == WindowKind::bucket
-                                ? (window.open ? "a bucket that is not full" : "a full bucket")
-                            : !window.open                     ? "not open"
-                            : window.kind != WindowKind::first ? "open, by the clock"
-                                                               : "open");
+    return std::string_view(window.open ? window.kind->open : window.kind->closed);
 }
 
 void write_period(JsonText& json, const SeenWindow& window) {
-    write_period(json, window.period, window.kind == WindowKind::month);
+    write_period(json, window.period, window.month);
 }
 
 template <auto held>
@@ -74,7 +66,7 @@ Figure known_by(const Seen& seen) {
 
 constexpr Column<SeenWindow> window_list[] = {
     {"period", {}, {}, nullptr, write_period},
-    {"window", {}, {}, kind},
+    {"window", {}, {}, field<&SeenWindow::kind, &NamedKind::name>},
     {{}, {"Window"}, {}, state},
     {"open", {}, {}, field<&SeenWindow::open>},
     {"limit", {"Limit", true}, {}, field<&SeenWindow::limit>},
@@ -99,13 +91,15 @@ constexpr Column<SeenSlots> slots_list[] = {
     {{}, {"As known by"}, {}, known_by<&SeenSlots::shared>},
 };
 
-void write_override(JsonText& json, const SeenLimit& limit) {
-    if (!limit.override) {
+/// What the limit has of this, or null.
+template <auto member, const auto& columns>
+void write_if_any(JsonText& json, const SeenLimit& limit) {
+    if (limit.*member) {
+        write_members(json.begin_object(), columns, *(limit.*member));
+        json.end_object();
+    } else {
         json.null();
-        return;
     }
-    write_members(json.begin_object(), override_columns, *limit.override);
-    json.end_object();
 }
 
 void write_windows(JsonText& json, const SeenLimit& limit) {
@@ -117,23 +111,14 @@ void write_windows(JsonText& json, const SeenLimit& limit) {
     json.end_array();
 }
 
-void write_slots(JsonText& json, const SeenLimit& limit) {
-    if (!limit.slots) {
-        json.null();
-        return;
-    }
-    write_members(json.begin_object(), slots_columns, *limit.slots);
-    json.end_object();
-}
-
 constexpr Column<SeenLimit> seen_columns[] = {
     {"limit", {}, {}, field<&SeenLimit::limit>},
     {"store", {}, {}, field<&SeenLimit::store>},
     {"id", {}, {}, [](const SeenLimit& limit) { return limit.id ? Figure(id_text(*limit.id)) : Figure(); }},
     {"key", {}, {}, field<&SeenLimit::key>},
-    {"override", {}, {}, nullptr, write_override},
+    {"override", {}, {}, nullptr, write_if_any<&SeenLimit::override, override_columns>},
     {"windows", {}, {}, nullptr, write_windows},
-    {"slots", {}, {}, nullptr, write_slots},
+    {"slots", {}, {}, nullptr, write_if_any<&SeenLimit::slots, slots_columns>},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "core/limit/window.h"
 #include "core/overrides/override.h"
+#include "limiter/configuration.h"
 #include "operator/figures/columns.h"
 #include "operator/figures/document.h"
 
@@ -16,7 +17,8 @@ namespace rate_limit {
 /// One window of a key, as an operator sees it.
 struct SeenWindow {
     std::int64_t period = 0;  ///< seconds; of a month, longest_month
-    WindowKind kind = WindowKind::first;
+    bool month = false;
+    const NamedKind* kind = nullptr;  ///< never null once it is seen
     bool open = false;
     std::int64_t limit = 0;  ///< the greatest of this period
     std::int64_t used = 0;

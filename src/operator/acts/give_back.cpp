@@ -87,12 +87,8 @@ bool begin(Acting& acting) {
     if (!find_limits(acting)) {
         return false;
     }
-    if (acting.limits.front()->tally.is_slots()) {
-        acting.fail(
-            ActError::bad_parameter,
-            "The limit counts requests that run: nothing of it is used up, and there is nothing to give "
-            "back. Slots are free when requests end, and 30 seconds after a machine is gone; \"allow\" "
-            "lets the key pass until then.");
+    if (const char* const kept = acting.limits.front()->tally.limit->kind->kept) {
+        acting.fail(ActError::bad_parameter, kept);
         return false;
     }
     if (!parse_period(acting, of)) {
@@ -114,26 +110,7 @@ void log_window(const Acting& acting, const AskedWindow& window, std::int64_t co
 /// A window of this machine alone.
 void give_back_here(const Acting& acting, AskedWindow& window, std::int64_t cost) {
     Window after;
-    const auto give_back_to = [&](auto& record, auto give) {
-        const Millis now = now_millis();
-        window.window = window.of(record, now);
-        give(now);
-        after = window.of(record, now);
-    };
-    WindowTable& table = acting.main().zone->windows();
-    if (window.bucket) {
-        table.change(window.place.id, [&](BucketRecord& record) {
-            give_back_to(record, [&](Millis now) {
-                // Limits of larger bursts may share it.
-                cost == GivingBack::all_of_it ? refill(record, now)
-                                              : rate_limit::give_back(record, *window.bucket, now, cost);
-            });
-        });
-    } else {
-        table.change(window.place.id, [&](WindowRecord& record) {
-            give_back_to(record, [&](Millis) { give_back_local(record, cost); });
-        });
-    }
+    window.named->records.give_back(window, acting.main().zone->windows(), cost, window.window, after);
     log_window(acting, window, cost, &after);
     window.window = after;
     window.done = window.changed = true;
@@ -152,7 +129,7 @@ void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t c
 }
 
 void give_back(Acting& acting, AskedWindow& window, std::int64_t cost) {
-    if (!window.is_open_at(now_millis())) {
+    if (!window.is_open(window.window, now_millis())) {
         give_back_nothing(acting, window, cost);
     } else if (window.place.store == nullptr) {
         give_back_here(acting, window, cost);
@@ -181,7 +158,7 @@ bool take_refunds(Acting& acting, std::int64_t cost) {
     for_each_left(acting, [&](AskedWindow& window) {
         const AwaitedRefund& refund = window.refund;
         const Window after = refund.window();
-        const Window shown = window.shown(after, now_millis());
+        const Window shown = window.named->records.shown(window, after, now_millis());
         if (refund.failure() != nullptr) {
             (refund.in_doubt() ? doubt : failure) = refund.failure();
             window.changed = refund.in_doubt();

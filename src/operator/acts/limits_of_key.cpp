@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/bucket/bucket_tokens.h"
 #include "limiter/client_id.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
@@ -39,9 +38,7 @@ void add_window(KeyOfLimit& to, const Limit& limit, const Rate& rate, std::int64
         return;
     }
     to.windows.push_back(std::make_unique<AskedWindow>());
-    to.windows.back()->rate = rate;
-    to.windows.back()->bucket = bucket;
-    to.windows.back()->kind = kind;
+    static_cast<KeyWindow&>(*to.windows.back()) = {rate, bucket, kind, &limit.named_at(counts_tokens), {}};
 }
 
 /// Adds what the limit has at this rate: one bucket, or windows; or, where a variable says the burst, windows
@@ -110,29 +107,28 @@ bool is_meant(const Acting& acting, const Tally& tally) noexcept {
            (acting.store().empty() || acting.store() == tally.store_name);
 }
 
+Remembered remembered(const AskedWindow& asked, Zone& zone, Millis now) {
+    return asked.named->records.remembered(asked, zone.windows().find(asked.place.id).value_or(Record{}),
+                                           now);
+}
+
 SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     const Millis now = now_millis();
     SeenWindow window;
     window.period = asked.rate.period;
-    window.kind = asked.kind;
-    window.limit = asked.bucket ? asked.bucket->burst() : asked.rate.limit;
-    window.open = asked.is_open_at(now);
+    window.month = asked.kind == WindowKind::month;
+    window.kind = asked.named;
+    window.limit = asked.limit();
+    window.open = asked.is_open(asked.window, now);
     window.used = window.open ? std::max<std::int64_t>(0, asked.window.used) : 0;
     window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
     window.reset = window.open ? asked.window.reset : 0;
     window.from_primary = asked.place.store != nullptr;
-    const Record record = zone.windows().find(asked.place.id).value_or(Record{});
-    if (asked.bucket) {
-        const auto bucket = record.as<BucketRecord>();
-        window.in_flight = bucket.under_way;
-        window.tokens = alive(bucket, ticks_now());
-    } else if (const auto known = record.as<WindowRecord>(); is_open(known, asked.rate.period, now)) {
-        window.in_flight = known.in_flight;
-        window.tokens = at_hand(known);
-    }
+    const Remembered here = remembered(asked, zone, now);
+    window.in_flight = here.in_flight;
+    window.tokens = here.tokens;
     if (asked.place.store != nullptr) {
-        const std::int64_t waiting = asked.shard().charges().waiting_for(asked.place.id);
-        window.waiting = asked.bucket ? waiting / asked.bucket->token() : waiting;
+        window.waiting = asked.cost_of(asked.shard().charges().waiting_for(asked.place.id));
     }
     return window;
 }
@@ -249,8 +245,7 @@ bool ask_next_limit(Acting& acting) {
     }
     for (const auto& window : acting.limits[walk.next]->windows) {
         if (window->place.store == nullptr) {
-            const auto record = acting.main().zone->windows().find(window->place.id);
-            window->window = record && !window->is_slots() ? window->of(*record, now_millis()) : Window{};
+            window->window = remembered(*window, *acting.main().zone, now_millis()).window;
             continue;
         }
         Shard& shard = window->shard();
@@ -280,9 +275,7 @@ bool take_answers(Acting& acting) {
                                 "\" cannot be asked: " + answer.failure() + ".");
                 return false;
             }
-            if (!window->is_slots()) {
-                window->window = window->shown(answer.window(), now_millis());
-            }
+            window->window = window->named->records.shown(*window, answer.window(), now_millis());
         }
     }
     return true;
@@ -329,7 +322,7 @@ bool show_next_limit(Acting& acting) {
         shown.known = SeenLimit::Known::away;
     }
     for (const auto& asked : limit.windows) {
-        if (asked->is_slots()) {
+        if (!asked->named->is_spent) {
             shown.slots = limit.away ? std::nullopt : std::optional(seen_slots(*asked, *acting.main().zone));
             continue;
         }

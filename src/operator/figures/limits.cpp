@@ -32,7 +32,7 @@ void for_each_counted(const Configuration& main, Fn&& fn) {
 ToldLimit without_rates(const Configuration& main, const Tally& tally) noexcept {
     ToldLimit told{&tally, {}, {}, {}};
     const bool of_others = tally.limit == nullptr;
-    if (!of_others && (!tally.is_slots() || tally.store_name == Tallies::no_store)) {
+    if (!of_others && (tally.limit->kind->is_spent || tally.store_name == Tallies::no_store)) {
         return told;
     }
     RunningCounts& counts = main.zone->running_counts();
@@ -63,21 +63,21 @@ Figure rates_text(const ToldLimit& limit) {
     std::string text;
     for (const Rate& rate : limit.rates) {
         text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(rate.limit));
-        text += limit.tally->is_slots() ? " at a time"
-                                        : " per " + (rate.month ? "month" : span_text(rate.period));
+        text += limit.tally->limit->kind->has_period
+                    ? " per " + (rate.month ? "month" : span_text(rate.period))
+                    : " at a time";
     }
     return text.empty() ? "a variable says" : text;
 }
 
-/// Limits of running requests have numbers without a period.
 void write_rates(JsonText& json, const ToldLimit& limit) {
     json.begin_array();
     for (const Rate& rate : limit.rates) {
         json.begin_object().name("limit").number(rate.limit).name("period");
-        if (limit.tally->is_slots()) {
-            json.null();
-        } else {
+        if (limit.tally->limit->kind->has_period) {
             write_period(json, rate.period, rate.month);
+        } else {
+            json.null();
         }
         json.end_object();
     }
@@ -90,13 +90,14 @@ MetricsText::Labels labels_of(const ToldLimit& limit) {
 
 /// The greatest of each period, of all limits of a tally whose rates are constant.
 void write_greatest(MetricsText& text, const ToldLimit& limit) {
+    const Limit* const of = limit.tally->limit;
+    if (of == nullptr || !of->kind->has_period) {
+        return;
+    }
     std::map<std::string, std::int64_t> limits;
     for (const Rate& rate : limit.rates) {
         std::int64_t& most = limits[period_text(rate.period, rate.month)];
         most = std::max(most, rate.limit);
-    }
-    if (limit.tally->is_slots()) {
-        limits.clear();
     }
     for (const auto& [period, most] : limits) {
         MetricsText::Labels labels = labels_of(limit);
@@ -107,17 +108,15 @@ void write_greatest(MetricsText& text, const ToldLimit& limit) {
 
 /// The greatest number of all limits of running requests of a tally, where these are constant.
 Figure most_at_a_time(const ToldLimit& limit) {
-    return limit.tally->is_slots() && !limit.rates.empty() ? Figure(limit.rates.rbegin()->limit) : Figure();
+    return limit.rates.empty() || limit.tally->limit->kind->has_period ? Figure()
+                                                                       : Figure(limit.rates.rbegin()->limit);
 }
 
-Figure mode(const ToldLimit& limit) {
+/// The name of its mode or kind.
+template <auto named>
+Figure name_of(const ToldLimit& limit) {
     const Limit* of = limit.tally->limit;
-    return of != nullptr ? Figure(std::string_view(of->mode->name)) : Figure();
-}
-
-Figure window(const ToldLimit& limit) {
-    const Limit* of = limit.tally->limit;
-    return of != nullptr ? Figure(name_of(of->by_bucket ? WindowKind::bucket : of->window_kind)) : Figure();
+    return of != nullptr ? Figure(std::string_view((of->*named)->name)) : Figure();
 }
 
 /// The part of the keys for which the limit is enforced, where the configuration says so; all of them are
@@ -137,10 +136,7 @@ void mode_cell(HtmlText& html, const ToldLimit& limit) {
         html.element("td", "all limits together for whose counters the zone has no room", {{"colspan", "3"}});
         return;
     }
-    html.element("td", std::string(of->mode->name)
-                           .append(of->by_bucket                          ? ", a token bucket"
-                                   : of->window_kind == WindowKind::clock ? ", by the clock"
-                                                                          : ""));
+    html.element("td", std::string(of->mode->name).append(of->kind->by_mode));
 }
 
 void rates_cell(HtmlText& html, const ToldLimit& limit) {
@@ -168,8 +164,8 @@ using Type = MetricsText::Type;
 constexpr Column<ToldLimit> limit_columns[] = {
     {"name", {}, {}, field<&ToldLimit::tally, &Tally::name>},
     {"store", {"Store"}, {}, field<&ToldLimit::tally, &Tally::store_name>},
-    {"mode", {"Mode"}, {}, mode, nullptr, mode_cell},
-    {"window", {}, {}, window},
+    {"mode", {"Mode"}, {}, name_of<&Limit::mode>, nullptr, mode_cell},
+    {"window", {}, {}, name_of<&Limit::kind>},
     {"enforced", {}, {}, enforced<100>},
     {{}, {}, "enforced_ratio", enforced<1>},
     {"rates", {"Rate"}, {}, nullptr, write_rates, rates_cell},

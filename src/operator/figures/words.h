@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/limit/window.h"
 #include "core/text/json_text.h"
 
 namespace rate_limit {
@@ -20,14 +19,6 @@ inline std::string id_text(std::uint64_t id) {
         id >>= 4U;
     }
     return text;
-}
-
-/// The configuration's word for a kind of windows; a token bucket is one, and slots are.
-constexpr std::string_view name_of(WindowKind kind) noexcept {
-    return kind == WindowKind::first    ? "first"
-           : kind == WindowKind::bucket ? "bucket"
-           : kind == WindowKind::slots  ? "slots"
-                                        : "clock";
 }
 
 /// A period: seconds, or `month`. Throws std::bad_alloc.

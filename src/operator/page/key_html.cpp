@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/limit/window.h"
 #include "core/text/figure_text.h"
 #include "core/text/html_text.h"
 #include "core/text/readable.h"
+#include "limiter/kinds/bucket.h"
 #include "limiter/tallies/tallies.h"
 #include "operator/figures/words.h"
 #include "operator/html/frame.h"
@@ -22,27 +22,17 @@ namespace rate_limit {
 
 namespace {
 
-/// Which kinds of windows a look-up shows of one limit: a limit with a variable burst has buckets and
-/// windows.
-enum class ShownKinds : unsigned char { windows, buckets, both };
-
-ShownKinds kinds_of(const SeenLimit& limit) noexcept {
-    const auto is_bucket = [](const SeenWindow& window) { return window.kind == WindowKind::bucket; };
-    const auto buckets = std::count_if(limit.windows.begin(), limit.windows.end(), is_bucket);
-    if (buckets == 0) {
-        return ShownKinds::windows;
-    }
-    return static_cast<std::size_t>(buckets) == limit.windows.size() ? ShownKinds::buckets : ShownKinds::both;
-}
-
-/// Words of the page for windows alone, for buckets alone, and for both.
+/// Words of the page for windows alone, for buckets alone, and for both: a limit with a variable burst has
+/// buckets and windows.
 struct WordsOfKinds {
     constexpr WordsOfKinds(const char* same) noexcept : windows(same), buckets(same), both(same) {}
     constexpr WordsOfKinds(const char* windows, const char* buckets, const char* both) noexcept
         : windows(windows), buckets(buckets), both(both) {}
 
-    constexpr std::string_view of(ShownKinds kinds) const noexcept {
-        return kinds == ShownKinds::windows ? windows : kinds == ShownKinds::buckets ? buckets : both;
+    std::string_view of(const std::vector<SeenWindow>& all) const noexcept {
+        const auto is_bucket = [](const SeenWindow& window) { return window.kind == &token_buckets; };
+        const bool none = std::none_of(all.begin(), all.end(), is_bucket);
+        return none ? windows : std::all_of(all.begin(), all.end(), is_bucket) ? buckets : both;
     }
 
     std::string_view windows;
@@ -182,18 +172,16 @@ constexpr WordsOfKinds kind_heading{"Window", "Bucket", "Window or bucket"};
 constexpr WordsOfKinds reset_heading{"Ends", "Is full", "Ends, or is full"};
 
 void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) {
-    const ShownKinds kinds = kinds_of(limit);
     std::vector<Heading> headings = headings_of("Period", window_columns);
     for (Heading& heading : headings) {
-        heading.name = heading.name == kind_heading.windows    ? kind_heading.of(kinds)
-                       : heading.name == reset_heading.windows ? reset_heading.of(kinds)
+        heading.name = heading.name == kind_heading.windows    ? kind_heading.of(limit.windows)
+                       : heading.name == reset_heading.windows ? reset_heading.of(limit.windows)
                                                                : heading.name;
     }
-    begin_table(html, id, caption.of(kinds), headings);
+    begin_table(html, id, caption.of(limit.windows), headings);
     for (const SeenWindow& window : limit.windows) {
-        const bool month = window.kind == WindowKind::month;
-        write_row(html, period_text(window.period, month) + (month ? "" : " s"), window_columns, window,
-                  now_millis());
+        write_row(html, period_text(window.period, window.month) + (window.month ? "" : " s"), window_columns,
+                  window, now_millis());
     }
     end_table(html);
 }
@@ -251,7 +239,7 @@ bool is_of_windows(const ActForm& act) noexcept {
 void write_periods(HtmlText& html, const SeenLimit& limit) {
     std::set<std::pair<std::int64_t, bool>> periods;
     for (const SeenWindow& window : limit.windows) {
-        periods.emplace(window.period, window.kind == WindowKind::month);
+        periods.emplace(window.period, window.month);
     }
     if (periods.size() == 1) {
         write_hidden(html, "period", period_text(periods.begin()->first, periods.begin()->second));
@@ -270,7 +258,7 @@ void write_periods(HtmlText& html, const SeenLimit& limit) {
 void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
                 const ActForm& act) {
     html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
-    html.element("p", act.words.of(kinds_of(limit)));
+    html.element("p", act.words.of(limit.windows));
     write_hidden(html, "limit", limit.limit);
     write_hidden(html, "store", limit.store);
     if (act.of_key) {

@@ -17,10 +17,6 @@ constexpr std::size_t most_limits = 200;
 constexpr std::size_t most_keys = 30;
 constexpr std::size_t most_overrides = 50;
 
-bool counts_running(const ToldLimit& limit) noexcept {
-    return limit.tally->is_slots() && limit.running;
-}
-
 void write_meter(HtmlText& html, std::string_view id, std::string_view name, const std::string& words,
                  std::uint64_t used, std::uint64_t capacity) {
     const std::string of_all = std::to_string(std::max<std::uint64_t>(capacity, 1));
@@ -77,7 +73,7 @@ void add_limits(Pieces<HtmlText>& pieces, const AllFigures& found) {
 void write_all_running(HtmlText& html, const AllFigures& found) {
     std::size_t rows = 0;
     for (const ToldLimit& limit : found.limits) {
-        if (!counts_running(limit) || rows == most_limits) {
+        if (limit.tally->limit == nullptr || !limit.running || rows == most_limits) {
             continue;
         }
         if (rows++ == 0) {
