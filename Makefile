@@ -66,9 +66,9 @@ unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
 unit_parts := $(addprefix unit/,1 2 3 4 5 6) $(addprefix limiter/,1 2 3 4)
 unit_unified := $(unit_parts:%=$(generated)/tests/%/UnifiedSource.cpp)
 unit_objects := $(unit_parts:%=$(BUILD)/%/UnifiedSource.o)
-# The loop that runs the limiter in virtual time, where nginx does not.
+# The world in which the limiter runs without nginx.
 world_sources := $(wildcard t/world/*.cpp)
-# Rooms of tests that are more than tests, each read as one.
+# Rooms of t that are libraries or programs, each compiled as one source.
 test_rooms := world worlds
 unified_tests := $(test_rooms:%=$(generated)/tests/%/UnifiedSource.cpp)
 world_object := $(BUILD)/world/UnifiedSource.o
@@ -146,7 +146,7 @@ help:
 	@echo '                GROUPS="package prometheus ...": those of tools/deps, instead of what "make" and "make test" need'
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone;'
 	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes'
-	@echo 'make test       unit tests, then real nginx and redis-server processes'
+	@echo 'make test       unit tests and scenarios in virtual time, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make nightly    tests that take longer, by their heads: a hundred thousand aborted requests, ...'
 	@echo 'make browser    the console in a real browser; installs one. SHOTS=dir: keeps pictures of it there'
@@ -620,7 +620,7 @@ differential: $(differential)
 -include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults past simulate bench bench.md $(other) deb deb-check) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers

@@ -73,7 +73,7 @@ struct Setup {
     std::string name;
     std::size_t machines = 1;
     std::size_t workers = 1;  ///< on each machine
-    std::size_t shards = 1;   ///< each a primary and a replica
+    std::size_t shards = 1;   ///< each a primary, and a replica where the way reads one
     Rate rate;                ///< the limit of each key
     double requests = 0;      ///< a second
     double seconds = 60;      ///< how long requests come

@@ -14,8 +14,8 @@ std::string address_of(std::size_t shard, bool replica) {
 
 }  // namespace
 
-Node::Node(world::Events& events, world::Network& network, const std::string& address, const Setup& setup,
-           Random& random, Measures& measures, bool is_replica)
+MeasuredServer::MeasuredServer(world::Events& events, world::Network& network, const std::string& address,
+                               const Setup& setup, Random& random, Measures& measures, bool is_replica)
     : events_(events),
       setup_(setup),
       random_(random),
@@ -27,7 +27,8 @@ Node::Node(world::Events& events, world::Network& network, const std::string& ad
 }
 
 /// Commands sent from now on take as long as is drawn here; each answer waits for those before it.
-void Node::on_command(world::Server& server, const world::ServerCommand& command, world::Words words) {
+void MeasuredServer::on_command(world::Server& server, const world::ServerCommand& command,
+                                world::Words words) {
     const auto called = read_call(command, words);
     if (!called) {
         return;
@@ -52,8 +53,8 @@ Shard::Shard(world::Events& events, world::Network& network, std::size_t number,
     if (!has_replica) {
         return;
     }
-    replica_ =
-        std::make_unique<Node>(events, network, address_of(number, true), setup, random, measures, true);
+    replica_ = std::make_unique<MeasuredServer>(events, network, address_of(number, true), setup, random,
+                                                measures, true);
     replica_->redis().server().state.role = world::ServerRole::replica;
     primary_.redis().server().on_write([this](const world::Effect& effect) { replicate(effect); });
 }

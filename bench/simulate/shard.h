@@ -13,11 +13,11 @@
 namespace rate_limit::simulated {
 
 /// A server: does one command after another, each of which takes a while, and is counted.
-class Node final : world::CommandObserver {
+class MeasuredServer final : world::CommandObserver {
 public:
     /// All outlive it.
-    Node(world::Events& events, world::Network& network, const std::string& address, const Setup& setup,
-         Random& random, Measures& measures, bool is_replica);
+    MeasuredServer(world::Events& events, world::Network& network, const std::string& address,
+                   const Setup& setup, Random& random, Measures& measures, bool is_replica);
 
     world::Redis& redis() noexcept { return redis_; }
     const std::string& address() const noexcept { return redis_.address(); }
@@ -49,7 +49,7 @@ public:
     /// How a store's configuration names it.
     world::ShardSetup named() const;
 
-    Node& primary() noexcept { return primary_; }
+    MeasuredServer& primary() noexcept { return primary_; }
 
     /// From then on until then the replica learns of nothing new.
     void cut(Micros from, Micros until) noexcept {
@@ -64,8 +64,8 @@ private:
     world::Events& events_;
     const std::string name_;
     const Micros lag_;
-    Node primary_;
-    std::unique_ptr<Node> replica_;
+    MeasuredServer primary_;
+    std::unique_ptr<MeasuredServer> replica_;
     Micros cut_from_ = 0;
     Micros cut_until_ = 0;
 };

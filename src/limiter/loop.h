@@ -9,8 +9,8 @@
 namespace rate_limit {
 
 // Services that the limiter needs from whoever runs it: clocks, chance, the fate of the process, log lines,
-// timers. nginx's side of it is ngx/base/loop.cpp. It is bound when the program is linked, so that a request
-// pays for no indirection.
+// timers. nginx's side of it is ngx/base/loop.cpp, that of tests t/world/loop.cpp. It is bound when the
+// program is linked, so that a request pays for no indirection.
 
 /// Milliseconds of a clock that never goes back and that all processes of a machine share. It overflows as
 /// unsigned numbers do: compare differences.
@@ -54,8 +54,8 @@ std::size_t number_of_worker() noexcept;
 /// This process as the owner of locks in shared memory, and how it finds out whether another one lives.
 LockUser lock_user() noexcept;
 
-/// The process that started this one, which uses the same shared memory and does nothing in it.
-std::uint32_t parent_number() noexcept;
+/// The process id of the one that started this one, which uses the same shared memory and does nothing in it.
+std::uint32_t parent_pid() noexcept;
 
 enum class LogLevel : unsigned char { alert, error, warn, notice, info, debug };
 
@@ -118,7 +118,7 @@ private:
     Event& event() noexcept { return *reinterpret_cast<Event*>(event_); }
     const Event& event() const noexcept { return *reinterpret_cast<const Event*>(event_); }
 
-    // No more than a pool of nginx gives, where objects with timers lie.
+    // Aligned as a pool of nginx aligns, where objects with timers lie, and no more.
     alignas(void*) unsigned char event_[160];
     void* const owner_;
     const Callback callback_;

@@ -186,7 +186,7 @@ void Zone::leave_place() noexcept {
 }
 
 bool Zone::leave() noexcept {
-    last_ = last_ || windows_.leave(parent_number());
+    last_ = last_ || windows_.leave(parent_pid());
     return last_;
 }
 

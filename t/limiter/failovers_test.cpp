@@ -184,7 +184,8 @@ protected:
     FormerPrimaryOfRefunds() : FormerPrimary({"default", "1000r/h", "charge_refund"}) {}
 };
 
-/// It comes after the next primary, which has not heard of that, has taken another one of the same window.
+/// The answer to a refund comes after the next primary, which has not heard of that refund, has taken another
+/// one of the same window.
 TEST_F(FormerPrimaryOfRefunds, AnswersWhatCountsAtTheNextOneAll) {
     const std::string key = stored_key("k");
     former.handler = holding_refunds(redis);

@@ -31,8 +31,8 @@ TEST(Jitter, DoesNotChangeTheOrderOfBytes) {
     EXPECT_EQ(world.primary.used(key), 50);
 }
 
-/// In whichever byte of a command or reply the connection ends: what a client was charged it was let in for,
-/// or it is counted as in doubt.
+/// In whichever byte of a command or reply the connection ends: no more is admitted or stored than the limit,
+/// and no less is stored than was admitted.
 TEST(AReset, MayFallIntoAnyByte) {
     for (std::uint64_t byte = 0; byte < 400; ++byte) {
         OneMachine world({"default", "5r/h", "charge_refund"});
@@ -58,7 +58,6 @@ TEST(AHalfOpenConnection, IsLeftWhenNothingComesBack) {
     world.pass(6'000);
     world.primary.link().silent_back = false;
     world.pass(6'000);
-    EXPECT_EQ(world.primary.server().state.role, ServerRole::primary);
     int admitted = 0;
     for (int i = 0; i < 6; ++i) {
         admitted += world.admits("client") ? 1 : 0;

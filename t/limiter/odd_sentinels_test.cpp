@@ -114,10 +114,8 @@ TEST(RemovedSentinels, AreForgotten) {
     EXPECT_TRUE(world.names("10.0.0.2:6379")) << "one of one is";
 }
 
-/// An answer that is none, or is broken, changes nothing: the log says so, and others are
-/// believed.
-TEST(AnOddSentinel, ChangesNothing) {
-    const std::string primary = Scenario::primary_address;
+/// Answers that are none, or are broken, by what is odd about each.
+std::map<std::string, std::string> odd_answers() {
     const auto sound = [](const std::string& ip, const std::string& port, const std::string& epoch) {
         return fields({"ip", ip, "port", port, "flags", "master", "config-epoch", epoch});
     };
@@ -125,7 +123,7 @@ TEST(AnOddSentinel, ChangesNothing) {
     for (int i = 0; i < 5'000; ++i) {
         deep += "*1\r\n";
     }
-    const std::map<std::string, std::string> answers = {
+    return {
         {"nil", nil()},
         {"an empty array", array({})},
         {"a number", integer(7)},
@@ -150,6 +148,13 @@ TEST(AnOddSentinel, ChangesNothing) {
         {"LOADING", error("LOADING Redis is loading the dataset in memory")},
         {"a line of no answer", "hello\r\n"},
     };
+}
+
+/// An answer that is none, or is broken, changes nothing: the log says so, and others are
+/// believed.
+TEST(AnOddSentinel, ChangesNothing) {
+    const std::string primary = Scenario::primary_address;
+    const std::map<std::string, std::string> answers = odd_answers();
     SentinelWorld world({first_sentinel, second_sentinel, third_sentinel});
     world.setup.limits = {{"default", "100000r/h", "charge_refund"}};
     world.setup.on_error = OnError::deny;

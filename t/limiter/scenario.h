@@ -23,10 +23,10 @@ namespace rate_limit::world {
 /// changed until then, and before reload().
 ///
 ///     Scenario world({"default", "5r/m"});
-///     Scripted primary(world.events, world.network, Scenario::primary_address, reading(3,
-///     world.at(60'000))); EXPECT_EQ(world.ask("client"), "PASSED"); EXPECT_EQ(world.logged("is down"), 0);
+///     Redis primary(world.events, world.network, Scenario::primary_address);
+///     EXPECT_EQ(world.ask("client"), "PASSED");
 ///
-/// Declare servers behind the world.
+/// Declare servers after the world, so that they end first.
 class Scenario {
 public:
     static constexpr const char* primary_address = "10.0.0.1:6379";
@@ -122,7 +122,7 @@ inline std::string outcome(const ClientRequest& request) {
     return std::string(to_string(request.outcome));
 }
 
-/// Counts of a shard, as all workers of the machine have counted them: `count_of(world,
+/// Counts of a shard, as all workers of the machine have counted them: `counted(world,
 /// Write::charges_stored)`.
 template <typename Kind>
 std::uint64_t counted(Scenario& world, Kind kind, const std::string& shard = "a",

@@ -151,7 +151,7 @@ LockUser lock_user() noexcept {
     return {{Loop::current().pid(), 1}, [](const Process& process) { return Loop::is_alive(process.pid); }};
 }
 
-std::uint32_t parent_number() noexcept {
+std::uint32_t parent_pid() noexcept {
     return Loop::current().parent;
 }
 

@@ -99,7 +99,7 @@ public:
         events_.pass(static_cast<Micros>(wait) * 1000);
     }
 
-    /// Lets the timer fire at the end of this turn, and not.
+    /// put_at_end(): the timer fires at the end of this turn. take_from_end(): it does not.
     std::uint64_t put_at_end(Timer& timer);
     void take_from_end(std::uint64_t number) { end_of_turn_.erase(number); }
 
@@ -126,10 +126,10 @@ public:
     void count_keeping(int more) noexcept { keeping_ += more; }
     bool is_kept() const noexcept { return keeping_ != 0; }
 
-    bool leaving = false;      ///< is_leaving() returns it
-    bool cut_off = false;      ///< nothing that it sends leaves the machine any more
-    std::size_t number = 0;    ///< number_of_worker() returns it
-    std::uint32_t parent = 0;  ///< parent_number() returns it: the pid of the process that made the zone
+    bool leaving = false;              ///< is_leaving() returns it
+    bool cut_off = false;              ///< nothing that it sends leaves the machine any more
+    std::size_t number = 0;            ///< number_of_worker() returns it
+    std::uint32_t parent = 0;          ///< parent_pid() returns it: the pid of the process that made the zone
     const WallClock* clock = nullptr;  ///< of its machine; null: UTC
     Millis wall_clock;  ///< UTC when the world began, by this machine's clock; a test may set it
     const Configuration* configuration = nullptr;           ///< configuration_at_work() returns it

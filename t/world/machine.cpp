@@ -107,12 +107,6 @@ WorkerProcess& Machine::start_worker(std::size_t number) {
     return *workers_.back();
 }
 
-void Machine::move_to_front(const WorkerProcess& worker) {
-    const auto found = std::find_if(workers_.begin(), workers_.end(),
-                                    [&worker](const auto& each) { return each.get() == &worker; });
-    std::rotate(workers_.begin(), found, found + 1);
-}
-
 void Machine::end_worker(WorkerProcess& worker) {
     workers_.erase(std::find_if(workers_.begin(), workers_.end(),
                                 [&worker](const auto& each) { return each.get() == &worker; }));

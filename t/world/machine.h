@@ -85,9 +85,6 @@ public:
     /// The machine is about to lose its power, which is to be destroyed: nothing leaves it any more.
     void cut_off() noexcept;
 
-    /// Lets the worker stand before those that take requests.
-    void move_to_front(const WorkerProcess& worker);
-
     const std::vector<std::unique_ptr<WorkerProcess>>& workers() const noexcept { return workers_; }
 
 private:

@@ -102,16 +102,14 @@ public:
     /// to be another one's.
     void drop(const std::function<bool(const std::string& key)>& unwanted);
 
-    /// How many commands it was sent, and how many of these were scripts; also those that it refused.
+    /// How many commands it was sent; also those that it refused.
     std::uint64_t commands() const noexcept { return commands_; }
-    std::uint64_t scripts_called() const noexcept { return scripts_called_; }
 
     // Members that commands need.
 
     Micros micros() const noexcept { return micros_; }
     Millis now() const noexcept { return micros_ / 1000; }
     Scripts& scripts() noexcept { return *scripts_; }
-    void count_script() noexcept { ++scripts_called_; }
 
     /// Null: no such key, or it has expired. On a primary that deletes it.
     Value* find(const Client& client, std::string_view key);
@@ -145,7 +143,6 @@ private:
     Micros micros_ = 0;
     std::uint64_t changes_ = 0;
     std::uint64_t commands_ = 0;
-    std::uint64_t scripts_called_ = 0;
     std::unique_ptr<Scripts> scripts_;
 };
 

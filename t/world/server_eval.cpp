@@ -63,12 +63,10 @@ void run(Call& call, std::string_view digest) {
 }  // namespace
 
 void run_eval(Call& call) {
-    call.server.count_script();
     run(call, digest_of(call.words[1]));
 }
 
 void run_evalsha(Call& call) {
-    call.server.count_script();
     run(call, call.words[1]);
 }
 

@@ -10,7 +10,7 @@
 
 namespace rate_limit::world {
 
-/// Tells what servers are asked, and that no refund is overtaken.
+/// Logs what servers are asked. Fails where a refund is overtaken.
 class CommandWatch final : public CommandObserver {
 public:
     /// They outlive this.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "t/world/chance.h"
@@ -11,12 +12,12 @@
 namespace rate_limit::world {
 
 /// One fault, and when it begins and ends. `Kind`: an enum whose enumerators, from 0, are all that may befall
-/// one part of a world.
+/// one part of a world. It has a name_of(), and place_of() says what a place of it is.
 template <typename Kind>
 struct Fault {
     Kind kind;
     Micros at;
-    Micros life;         ///< 0: it is over at once
+    Micros life;         ///< until it ends
     std::size_t where;   ///< which server or machine
     std::uint64_t bits;  ///< what else there is to choose
 };
@@ -47,6 +48,12 @@ std::vector<Fault<Kind>> draw_faults(Chance& chance, const Kinds& of, std::int64
     }
     std::sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return faults;
+}
+
+/// `server 1: stall`
+template <typename Kind>
+std::string describe(const Fault<Kind>& fault) {
+    return std::string(place_of(fault.kind)) + ' ' + std::to_string(fault.where) + ": " + name_of(fault.kind);
 }
 
 }  // namespace rate_limit::world

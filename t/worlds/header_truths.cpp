@@ -17,79 +17,79 @@ constexpr Millis apart_at_most = 30'000;
 HeaderTruths::HeaderTruths(const Plan& plan, Truths& truths)
     : truths_(truths), clocks_apart_(plan.machines.clocks_agree() ? 0 : apart_at_most) {}
 
-void HeaderTruths::check(const Told& told, const LimitTruths& limit) {
-    const Verdict& verdict = told.request.verdicts()[told.number];
+void HeaderTruths::check(const Part& part, const LimitTruths& limit) {
+    const Verdict& verdict = part.request.verdicts()[part.number];
     const Millis now = now_millis();
     latest_ = std::max(latest_, now);
     if (!verdict.known) {
         return;
     }
-    check_numbers(told);
-    check_retry(told, now);
+    check_numbers(part);
+    check_retry(part, now);
     if (!verdict.bucket && !verdict.slots) {
-        check_reset(told, limit, now);
+        check_reset(part, limit, now);
     }
 }
 
-void HeaderTruths::check_numbers(const Told& told) {
-    const Verdict& verdict = told.request.verdicts()[told.number];
-    const AppliedLimit& applied = told.request.applied(told.number);
-    const Quota quota = told.request.quota(told.number);
+void HeaderTruths::check_numbers(const Part& part) {
+    const Verdict& verdict = part.request.verdicts()[part.number];
+    const AppliedLimit& applied = part.request.applied(part.number);
+    const Quota quota = part.request.quota(part.number);
     const bool rejected = verdict.outcome == Outcome::rejected;
     if (quota.remaining < 0 || quota.remaining > quota.limit) {
-        fail(told, "Remaining is none");
+        fail(part, "Remaining is none");
     }
     if (verdict.bucket && quota.used != quota.limit - quota.remaining) {
-        fail(told, "Used is not what Remaining lacks");
+        fail(part, "Used is not what Remaining lacks");
     }
     if (rejected && !verdict.never_fits && quota.remaining != 0) {
-        fail(told, "a request is rejected while something remains");
+        fail(part, "a request is rejected while something remains");
     }
-    const bool passed = verdict.outcome == Outcome::passed && told.request.is_admitted();
-    if (passed && !quota.slots && applied.mode->needs_cost() && quota.used < told.cost) {
-        fail(told, "a request has passed, and is not in Used");
+    const bool passed = verdict.outcome == Outcome::passed && part.request.is_admitted();
+    if (passed && !quota.slots && applied.mode->needs_cost() && quota.used < part.cost) {
+        fail(part, "a request has passed, and is not in Used");
     }
 }
 
 /// Capacity that is there again at the end of a window, or when a bucket has refilled it, is there for who
 /// comes back. Nobody knows when requests end that run.
-void HeaderTruths::check_retry(const Told& told, Millis now) {
-    const Verdict& verdict = told.request.verdicts()[told.number];
-    const Quota quota = told.request.quota(told.number);
+void HeaderTruths::check_retry(const Part& part, Millis now) {
+    const Verdict& verdict = part.request.verdicts()[part.number];
+    const Quota quota = part.request.quota(part.number);
     if (!quota.retry) {
         return;
     }
     if (quota.until < 1) {
-        fail(told, "a request is rejected, and may come again at once");
+        fail(part, "a request is rejected, and may come again at once");
     }
     const bool ends_alone = verdict.in_flight == 0 && !verdict.slots;
     if (ends_alone && now + quota.until * 1000 < verdict.window.reset) {
-        fail(told, "a request is rejected, and may come again too early");
+        fail(part, "a request is rejected, and may come again too early");
     }
 }
 
 /// Once a machine knows that its store has a window, everybody whose request begins then is told of its end,
 /// until that has come: unless the window has gone, as all that was used in it was given back, or as the
 /// store has lost it.
-void HeaderTruths::check_reset(const Told& told, const LimitTruths& limit, Millis now) {
-    const AppliedLimit& applied = told.request.applied(told.number);
+void HeaderTruths::check_reset(const Part& part, const LimitTruths& limit, Millis now) {
+    const AppliedLimit& applied = part.request.applied(part.number);
     const Millis reset = applied.verdict.window.reset;
-    const Place place{&limit, told.share};
+    const Place place{&limit, part.claim};
     Shown& before = shown_[place];
     const bool same = reset == before.reset;
-    if (!same && before.confirmed && told.begun > before.decided && before.reset > now &&
+    if (!same && before.confirmed && part.begun > before.decided && before.reset > now &&
         before.reset > latest_ + clocks_apart_ && stays(place, before)) {
-        fail(told, "the end of the window has moved from " + std::to_string(before.reset));
+        fail(part, "the end of the window has moved from " + std::to_string(before.reset));
     }
     const Record record = applied.zone->windows().find(applied.id).value_or(Record{});
     const bool known = record.as<WindowRecord>().confirmed || record.as<BucketRecord>().confirmed;
     const bool confirmed = limit.is_local() || (known && record.reset == reset);
-    before = {reset, confirmed, told.decided};
+    before = {reset, confirmed, part.decided};
 }
 
-void HeaderTruths::note_lasting(const LimitTruths& limit, const Share& share, Millis reset, Micros decided) {
+void HeaderTruths::note_lasting(const LimitTruths& limit, const Claim& claim, Millis reset, Micros decided) {
     if (!limit.by_bucket() && !limit.counts_running()) {
-        const Place place{&limit, {share.key, limit.is_local() ? share.memory : 0}};
+        const Place place{&limit, {claim.key, limit.is_local() ? claim.memory : 0}};
         Micros& since = lasting_.try_emplace({place, reset}, decided).first->second;
         since = std::min(since, decided);
     }
@@ -97,24 +97,24 @@ void HeaderTruths::note_lasting(const LimitTruths& limit, const Share& share, Mi
 
 /// Another machine may have opened one that ends at the same time, after that of before had gone.
 bool HeaderTruths::stays(const Place& place, const Shown& shown) const {
-    const auto& [limit, share] = place;
+    const auto& [limit, claim] = place;
     if (!limit->is_in_one_place()) {
         return false;
     }
     const auto lasts =
-        lasting_.find({{limit, {share.key, limit->is_local() ? share.memory : 0}}, shown.reset});
+        lasting_.find({{limit, {claim.key, limit->is_local() ? claim.memory : 0}}, shown.reset});
     const bool used = lasts != lasting_.end() && lasts->second <= shown.decided;
     if (!used && (limit->is_local() || !limit->only_charges())) {
         return false;
     }
-    const LostWrites::Sums lost = limit->lost_of(share.key);
+    const LostWrites::Sums lost = limit->lost_of(claim.key);
     return lost.taken == 0 && lost.given_back == 0;
 }
 
-void HeaderTruths::fail(const Told& told, const std::string& what) {
-    const Verdict& verdict = told.request.verdicts()[told.number];
-    const Quota quota = told.request.quota(told.number);
-    truths_.fail(std::string(verdict.name) + ", key " + std::to_string(told.share.key) + ": " + what +
+void HeaderTruths::fail(const Part& part, const std::string& what) {
+    const Verdict& verdict = part.request.verdicts()[part.number];
+    const Quota quota = part.request.quota(part.number);
+    truths_.fail(std::string(verdict.name) + ", key " + std::to_string(part.claim.key) + ": " + what +
                  ": limit " + std::to_string(quota.limit) + ", used " + std::to_string(quota.used) +
                  ", remaining " + std::to_string(quota.remaining) + ", until " + std::to_string(quota.until) +
                  ", reset " + std::to_string(verdict.window.reset));

@@ -21,19 +21,19 @@ public:
     HeaderTruths(const Plan& plan, Truths& truths);
 
     /// One limit's part in a request that has just been decided, in that turn.
-    struct Told {
+    struct Part {
         const ClientRequest& request;
         std::size_t number;  ///< of the limit, in the request
-        Share share;         ///< the client, and the machine that has told it
+        Claim claim;         ///< the client, and the machine that has told it
         std::int64_t cost;
         Micros begun;
         Micros decided;
     };
-    void check(const Told& told, const LimitTruths& limit);
+    void check(const Part& part, const LimitTruths& limit);
 
     /// A request has been charged in the window that ends then, and its client was told so when that was
     /// `decided`: the window stays.
-    void note_lasting(const LimitTruths& limit, const Share& share, Millis reset, Micros decided);
+    void note_lasting(const LimitTruths& limit, const Claim& claim, Millis reset, Micros decided);
 
 private:
     /// The end of a window, as a client was told it last.
@@ -42,13 +42,13 @@ private:
         bool confirmed = false;  // the machine knows that its store has it
         Micros decided = 0;
     };
-    using Place = std::pair<const LimitTruths*, Share>;
+    using Place = std::pair<const LimitTruths*, Claim>;
 
-    void check_numbers(const Told& told);
-    void check_retry(const Told& told, Millis now);
-    void check_reset(const Told& told, const LimitTruths& limit, Millis now);
+    void check_numbers(const Part& part);
+    void check_retry(const Part& part, Millis now);
+    void check_reset(const Part& part, const LimitTruths& limit, Millis now);
     bool stays(const Place& place, const Shown& shown) const;
-    void fail(const Told& told, const std::string& what);
+    void fail(const Part& part, const std::string& what);
 
     Truths& truths_;
     const Millis clocks_apart_;  // so much the clocks of two machines may differ, or that of one from before

@@ -76,45 +76,45 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
 }
 
-std::size_t LimitTruths::admit(const Share& share, std::int64_t cost, Millis reset, Micros begun,
+std::size_t LimitTruths::admit(const Claim& claim, std::int64_t cost, Millis reset, Micros begun,
                                Micros decided) {
     if (running_limit_) {
-        if (++running_[share] > limit_ && running_[share] > limit_ + lost_of(share.key).taken) {
-            fail(share.key, text(running_[share]) + " requests run of " + text(limit_) + " at a time");
+        if (++running_[claim] > limit_ && running_[claim] > limit_ + lost_of(claim.key).taken) {
+            fail(claim.key, text(running_[claim]) + " requests run of " + text(limit_) + " at a time");
         }
         return 0;
     }
     if (exact_) {
-        std::int64_t& used = windows_[{share, reset}];
+        std::int64_t& used = windows_[{claim, reset}];
         used += cost;
         // A machine that has not heard of a loss takes the next window for the one of before.
-        if (used > limit_ && used > limit_ + lost_of(share.key).taken) {
-            fail(share.key,
+        if (used > limit_ && used > limit_ + lost_of(claim.key).taken) {
+            fail(claim.key,
                  text(used) + " admitted of " + text(limit_) + " in the window that ends at " + text(reset));
         }
     }
     if (!bucket_) {
         return 0;
     }
-    std::vector<Taken>& taken = taken_[share];
+    std::vector<Taken>& taken = taken_[claim];
     taken.push_back({cost, begun, decided});
-    check_bucket(share);
+    check_bucket(claim);
     return taken.size() - 1;
 }
 
-void LimitTruths::give_back(const Share& share, std::size_t number, std::int64_t cost, Millis reset) {
+void LimitTruths::give_back(const Claim& claim, std::size_t number, std::int64_t cost, Millis reset) {
     if (exact_) {
-        windows_[{share, reset}] -= cost;
+        windows_[{claim, reset}] -= cost;
     } else if (bucket_) {
-        taken_[share][number].cost -= cost;
+        taken_[claim][number].cost -= cost;
     }
 }
 
 /// The last request, and each span of requests that it ends: burst and rate allow so much from the earliest
 /// begin of one to the decision of the last. Those that a stalled worker has decided late had begun, and
 /// perhaps taken, before others. A microsecond of clocks is forgiven.
-void LimitTruths::check_bucket(const Share& share) {
-    const std::vector<Taken>& taken = taken_[share];
+void LimitTruths::check_bucket(const Claim& claim) {
+    const std::vector<Taken>& taken = taken_[claim];
     std::int64_t sum = 0;
     Micros earliest = taken.back().begun;
     for (std::size_t i = taken.size(); i-- > 0;) {
@@ -122,8 +122,8 @@ void LimitTruths::check_bucket(const Share& share) {
         earliest = std::min(earliest, taken[i].begun);
         const Micros span = taken.back().decided - earliest + 1 + gained_;
         const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
-        if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(share.key)) {
-            fail(share.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
+        if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(claim.key)) {
+            fail(claim.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
                                 " in " + text(period_) + " s and " + text(limit_));
             return;
         }

@@ -15,12 +15,12 @@
 
 namespace rate_limit::world {
 
-/// A client's share of one limit: of a limit in a machine's own memory each machine has another.
-struct Share {
+/// One client under one limit: of a limit in a machine's own memory each machine has another.
+struct Claim {
     std::size_t key;
     std::size_t memory;  ///< 0: all machines count together
 
-    bool operator<(const Share& other) const noexcept {
+    bool operator<(const Claim& other) const noexcept {
         return std::tie(key, memory) < std::tie(other.key, other.memory);
     }
 };
@@ -41,11 +41,11 @@ public:
     LimitTruths(const Plan& plan, std::size_t number, const LostWrites& lost, Truths& truths);
 
     /// The limit has let a request in that all have let in: by what a store said, or a lease. `reset`: of its
-    /// window. `begun` and `decided` say when. Returns its number among those of its share.
-    std::size_t admit(const Share& share, std::int64_t cost, Millis reset, Micros begun, Micros decided);
+    /// window. `begun` and `decided` say when. Returns its number among those of its claim.
+    std::size_t admit(const Claim& claim, std::int64_t cost, Millis reset, Micros begun, Micros decided);
 
     /// The request of this number has ended, and gives back so much of what has let it in.
-    void give_back(const Share& share, std::size_t number, std::int64_t cost, Millis reset);
+    void give_back(const Claim& claim, std::size_t number, std::int64_t cost, Millis reset);
 
     /// A request has been told a window, or has ended without.
     void tell(std::size_t key, const ToldWindows::Told& told) {
@@ -55,7 +55,7 @@ public:
     }
 
     /// A request that was let in does not run any more.
-    void leave(const Share& share) { --running_[share]; }
+    void leave(const Claim& claim) { --running_[claim]; }
 
     /// Whoever let it in, a request was charged so much.
     void charge(std::size_t key, std::int64_t cost) { charged_[key] += cost; }
@@ -93,7 +93,7 @@ private:
         Micros decided;
     };
 
-    void check_bucket(const Share& share);
+    void check_bucket(const Claim& claim);
     std::int64_t most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const;
     std::int64_t tokens_lost(std::size_t key) const;
     void fail(std::size_t key, const std::string& what);
@@ -115,9 +115,9 @@ private:
     bool gives_back_ = false;  // each request by itself
     bool lasts_ = false;
     bool stores_more_ = false;
-    std::map<std::pair<Share, Millis>, std::int64_t> windows_;
-    std::map<Share, std::vector<Taken>> taken_;
-    std::map<Share, std::int64_t> running_;
+    std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
+    std::map<Claim, std::vector<Taken>> taken_;
+    std::map<Claim, std::int64_t> running_;
     std::map<std::size_t, std::int64_t> charged_;
     std::map<std::size_t, std::int64_t> lost_;
     ToldWindows told_;

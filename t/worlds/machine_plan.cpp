@@ -19,8 +19,8 @@ WallClock draw_clock(Chance& chance) {
 }  // namespace
 
 const char* name_of(MachineFault kind) noexcept {
-    constexpr std::array<const char*, machine_faults> names{"leave",  "kill",   "crash", "stall",
-                                                            "reload", "change", "set"};
+    constexpr std::array<const char*, machine_faults> names{"leave",  "kill",   "crash",    "stall",
+                                                            "reload", "change", "clock set"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -38,15 +38,15 @@ MachinePlan::MachinePlan(Chance chance, Micros lasts)
 }
 
 bool MachinePlan::clocks_agree() const noexcept {
-    return !has(MachineFault::set) && std::all_of(clocks.begin(), clocks.end(), [](const WallClock& clock) {
-        return clock.ahead == 0 && clock.drift == 0;
-    });
+    return !has(MachineFault::clock_set) &&
+           std::all_of(clocks.begin(), clocks.end(),
+                       [](const WallClock& clock) { return clock.ahead == 0 && clock.drift == 0; });
 }
 
 Micros MachinePlan::gained(Micros lasts) const noexcept {
     Micros sum = 0;
     for (const Fault<MachineFault>& fault : faults) {
-        sum += fault.kind == MachineFault::set ? std::max<Micros>(0, step_of(fault)) : 0;
+        sum += fault.kind == MachineFault::clock_set ? std::max<Micros>(0, step_of(fault)) : 0;
     }
     Micros drift = 0;
     for (const WallClock& clock : clocks) {

@@ -10,19 +10,22 @@ namespace rate_limit::world {
 
 /// The faults that may befall the machines of a world and their workers.
 enum class MachineFault : unsigned char {
-    leave,   ///< a worker leaves, and another one takes its place
-    kill,    ///< a worker dies without a word, and another one takes its place
-    crash,   ///< a machine dies with all that its memory holds, and starts again after a while
-    stall,   ///< a worker does not run, for a while
-    reload,  ///< all workers of a machine leave, others come with the same configuration
-    change,  ///< the same with another configuration
-    set,     ///< the wall clock of a machine is set
+    leave,      ///< a worker leaves, and another one takes its place
+    kill,       ///< a worker dies without a word, and another one takes its place
+    crash,      ///< a machine dies with all that its memory holds, and starts again after a while
+    stall,      ///< a worker does not run, for a while
+    reload,     ///< all workers of a machine leave, others come with the same configuration
+    change,     ///< the same with another configuration
+    clock_set,  ///< the wall clock of a machine is set
 };
-constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::set) + 1;
+constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::clock_set) + 1;
 
 const char* name_of(MachineFault kind) noexcept;
+constexpr const char* place_of(MachineFault) noexcept {
+    return "machine";
+}
 
-/// By how much MachineFault::set sets a clock forward; below 0: back.
+/// By how much MachineFault::clock_set sets a clock forward; below 0: back.
 Micros step_of(const Fault<MachineFault>& fault) noexcept;
 
 /// The machines of a world, and what befalls them.

@@ -73,7 +73,7 @@ void Machines::begin(const Fault<MachineFault>& fault, User& user) {
         case MachineFault::change:
             reload(place, setups_[bits % setups_.size()], user);
             break;
-        case MachineFault::set:
+        case MachineFault::clock_set:
             place.machine->clock().stepped += step_of(fault);
             break;
     }

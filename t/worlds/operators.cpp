@@ -111,12 +111,12 @@ void Operators::come() {
 
 void Operators::begin(WorkerProcess& worker, std::size_t key, OverrideKind kind) {
     log_.add("an operator sets key ", key, " to ", to_string(kind));
-    turns_.count_act();
+    turns_.count_reason();
     acts_.emplace_back(*this, worker, key, kind).begin();
 }
 
 void Operators::end(const Act& act, SharedChange::Trouble trouble) {
-    turns_.count_act();
+    turns_.count_reason();
     const bool sure = trouble == SharedChange::Trouble::none;
     log_.add("what an operator set key ", act.key(), " to ", to_string(act.kind()), " at ", act.begun(),
              sure                                         ? " is set"

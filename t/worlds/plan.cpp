@@ -13,9 +13,9 @@ Chance part(std::uint64_t seed, std::uint64_t number) {
 }
 
 template <typename Kind>
-std::string describe(const Fault<Kind>& fault) {
-    return std::string(name_of(fault.kind)) + ' ' + std::to_string(fault.where) + " at " +
-           std::to_string(fault.at) + " us, for " + std::to_string(fault.life) + " us";
+std::string describe_with_time(const Fault<Kind>& fault) {
+    return describe(fault) + " at " + std::to_string(fault.at) + " us, for " + std::to_string(fault.life) +
+           " us";
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ Plan Plan::with_faults(const std::vector<std::size_t>& numbers) const {
 
 std::string Plan::describe_fault(std::size_t number) const {
     const std::size_t of_servers = servers.faults.size();
-    return number < of_servers ? describe(servers.faults[number])
-                               : describe(machines.faults.at(number - of_servers));
+    return number < of_servers ? describe_with_time(servers.faults[number])
+                               : describe_with_time(machines.faults.at(number - of_servers));
 }
 
 }  // namespace rate_limit::world

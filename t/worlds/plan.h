@@ -25,7 +25,7 @@ struct Plan {
     /// How many faults there are, of all parts: numbered from 0.
     std::size_t fault_count() const noexcept { return servers.faults.size() + machines.faults.size(); }
 
-    /// This plan with the faults of these numbers alone, which ascend. Throws std::out_of_range.
+    /// This plan with the faults of these numbers alone. Throws std::out_of_range.
     Plan with_faults(const std::vector<std::size_t>& numbers) const;
 
     std::string describe_fault(std::size_t number) const;

@@ -19,7 +19,8 @@ namespace {
 /// By then every fault is over.
 constexpr Micros over_in = 6'000'000;
 
-/// By then every connection is made again, every deadline is over, and every worker has left.
+/// The time to heal in: a third before clients use up what there is, a sixth before workers leave, half after
+/// that.
 constexpr Micros heals_in = 60'000'000;
 
 /// Charges that are lost can only leave less stored than was charged.
@@ -147,11 +148,11 @@ void RandomWorld::set_faults() {
     const auto set = [this](const auto& faults, auto begin, auto end) {
         for (const auto& fault : faults) {
             events_.at(fault.at, [this, &fault, begin] {
-                log_.add("begins: ", name_of(fault.kind), ' ', fault.where);
+                log_.add("begins: ", describe(fault));
                 begin(fault);
             });
             events_.at(fault.at + fault.life, [this, &fault, end] {
-                log_.add("ends: ", name_of(fault.kind), ' ', fault.where);
+                log_.add("ends: ", describe(fault));
                 end(fault);
             });
         }

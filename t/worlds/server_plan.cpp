@@ -17,21 +17,22 @@ const char* name_of(ServerFault kind) noexcept {
 }
 
 ServerPlan::ServerPlan(Chance chance, Micros lasts) {
-    constexpr std::array<Told, 10> choices{
-        Told::by_configuration, Told::by_configuration, Told::by_configuration, Told::by_configuration,
-        Told::by_sentinels,     Told::by_sentinels,     Told::by_sentinels,     Told::by_cluster,
-        Told::by_cluster,       Told::by_cluster};
-    const Told told = chance.one_of(choices);
+    constexpr std::array<Discovery, 10> choices{Discovery::by_configuration, Discovery::by_configuration,
+                                                Discovery::by_configuration, Discovery::by_configuration,
+                                                Discovery::by_sentinels,     Discovery::by_sentinels,
+                                                Discovery::by_sentinels,     Discovery::by_cluster,
+                                                Discovery::by_cluster,       Discovery::by_cluster};
+    const Discovery discovery = chance.one_of(choices);
     StoreSetup store;
-    add_sets(chance, told, store);
-    if (told == Told::by_sentinels) {
+    add_sets(chance, discovery, store);
+    if (discovery == Discovery::by_sentinels) {
         add_sentinels(chance, store);
-    } else if (told == Told::by_cluster) {
+    } else if (discovery == Discovery::by_cluster) {
         add_cluster(chance, store);
     }
     stores = {store};
     version = static_cast<ServerVersion>(chance.below(3));
-    faults = draw_faults<ServerFault>(chance, {0, first_server_faults}, 20, count_servers(), lasts);
+    faults = draw_faults<ServerFault>(chance, {0, kinds_drawn_together}, 20, count_servers(), lasts);
 }
 
 std::size_t ServerPlan::count_servers() const noexcept {
@@ -68,13 +69,13 @@ void ServerPlan::add_later(Chance chance, Micros lasts) {
         return;
     }
     const auto more =
-        draw_faults<ServerFault>(chance, {first_server_faults, server_faults}, 5, count_servers(), lasts);
+        draw_faults<ServerFault>(chance, {kinds_drawn_together, server_faults}, 5, count_servers(), lasts);
     faults.insert(faults.end(), more.begin(), more.end());
 }
 
-void ServerPlan::add_sets(Chance& chance, Told told, StoreSetup& store) {
+void ServerPlan::add_sets(Chance& chance, Discovery discovery, StoreSetup& store) {
     const std::int64_t count = chance.between(1, 3);
-    const bool discovers = told != Told::by_configuration;
+    const bool discovers = discovery != Discovery::by_configuration;
     const std::int64_t most_replicas = chance.percent(50) ? (discovers ? 1 : 0) : 2;
     std::size_t servers = 0;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -37,9 +37,9 @@ enum class ServerFault : unsigned char {
     hand_over,      ///< the same in a cluster, when the replica has caught up and the former primary knows
     death,          ///< a primary dies without a word, and a replica takes its place
     freeze,         ///< a primary stops, a replica takes its place, and it goes on with what it was sent
-    lost_sentinel,  ///< a sentinel is down, silent, or knows nothing, or nothing new, for a while
+    lost_sentinel,  ///< a sentinel is down, silent, slow in pieces, or knows nothing, or nothing new
     slot_move,      ///< slots of a cluster move from one primary to another
-    down,           ///< a node of a cluster says CLUSTERDOWN, or TRYAGAIN of some slots, for a while
+    down,           ///< a node of a cluster says CLUSTERDOWN, or TRYAGAIN of all slots, for a while
     deaf,           ///< a node of a cluster does not learn anything, for a while
     no_permission,  ///< a server says NOPERM to some commands, for a while
     old_data,  ///< a server goes on for a while, then it dies and comes back with the data that it had before
@@ -48,16 +48,19 @@ constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::old_
 
 /// The kinds before this one are drawn together. Later ones are drawn by themselves: so a kind that is new
 /// does not change worlds that have none of it.
-constexpr std::size_t first_server_faults = static_cast<std::size_t>(ServerFault::no_permission);
+constexpr std::size_t kinds_drawn_together = static_cast<std::size_t>(ServerFault::no_permission);
 
 const char* name_of(ServerFault kind) noexcept;
+constexpr const char* place_of(ServerFault) noexcept {
+    return "server";
+}
 
 /// The servers of a world, what each machine is told of them, and what befalls them.
 struct ServerPlan {
     /// `lasts`: faults come until then.
     ServerPlan(Chance chance, Micros lasts);
 
-    /// Adds faults of the kinds from first_server_faults on, in some worlds, and lets clocks of one set
+    /// Adds faults of the kinds from kinds_drawn_together on, in some worlds, and lets clocks of one set
     /// differ, in some others.
     void add_later(Chance chance, Micros lasts);
 
@@ -74,7 +77,7 @@ struct ServerPlan {
     };
 
     /// How machines learn which servers there are.
-    enum class Told : unsigned char { by_configuration, by_sentinels, by_cluster };
+    enum class Discovery : unsigned char { by_configuration, by_sentinels, by_cluster };
 
     std::vector<StoreSetup> stores;
     std::vector<Set> sets;
@@ -86,7 +89,7 @@ struct ServerPlan {
     std::size_t count_servers() const noexcept;
 
 private:
-    void add_sets(Chance& chance, Told told, StoreSetup& store);
+    void add_sets(Chance& chance, Discovery discovery, StoreSetup& store);
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);
 };

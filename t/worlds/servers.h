@@ -30,8 +30,8 @@ public:
 
     void begin(const Fault<ServerFault>& fault);
 
-    /// All that is wrong with the server is over, also what another fault has done: so nothing lasts for
-    /// ever.
+    /// All that is wrong with the server and the others of its set is over, also what another fault has done:
+    /// so nothing lasts for ever. All sentinels are well again, and all nodes of a cluster know its map.
     void end(const Fault<ServerFault>& fault);
 
     /// The sum that all primaries together have stored as used under this key.

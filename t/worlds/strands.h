@@ -11,11 +11,11 @@ void check_nothing_waits(Machines& machines, Truths& truths);
 
 /// Whatever may stay in a machine's memory for good reasons.
 struct Excuses {
-    /// Notes of shards that a machine has not any more: another reload may bring them back until their
-    /// windows end.
+    /// Machines may have notes of shards that they have not any more, for a reload that brings these back
+    /// until their windows end: nothing of the memory is asked.
     bool other_shards = false;
 
-    /// Counts of killed workers.
+    /// Killed workers leave their counts: neither windows nor counts are asked, notes alone.
     bool killed = false;
 
     /// Records of slots say for a while that requests came to wait, also where they do not any more.

@@ -9,7 +9,8 @@ namespace {
 /// How long a request may wait beyond its timeout: timers fire by the millisecond.
 constexpr Micros late = 2'000;
 
-/// By then a store has been told what is owed, or it is counted as lost: an outage may last for the half.
+/// By then a store has been told what is owed, or it is counted as lost, also where an outage has lasted for
+/// half of that time.
 constexpr Micros told_within = 20'000'000;
 
 Micros longest_wait(const Plan& plan) {
@@ -166,7 +167,7 @@ void Traffic::begin(Visit& visit) {
         return;
     }
     visit.begun = events_.now();
-    turns_.count_act();
+    turns_.count_reason();
     visit.request->begin();
     const bool ordinary = visit.purpose == Purpose::ordinary;
     if (ordinary && !visit.request->is_decided() && chance_.percent(plan_.traffic.aborted)) {
@@ -175,7 +176,7 @@ void Traffic::begin(Visit& visit) {
                 return;
             }
             log_.add("aborts key ", visit.key);
-            turns_.count_act();
+            turns_.count_reason();
             note_recent(visit);
             tell(visit);
             visit.request->abort();
@@ -187,7 +188,7 @@ void Traffic::begin(Visit& visit) {
 void Traffic::decided(Visit& visit) {
     visit.decided = events_.now();
     events_.cancel(visit.next);
-    turns_.count_act();
+    turns_.count_reason();
     ClientRequest& request = *visit.request;
     log_.add("key ", visit.key, " cost ", visit.cost, ": ", to_string(request.outcome));
     for (std::size_t i = 0; i < request.count(); ++i) {
@@ -245,7 +246,7 @@ void Traffic::admitted(Visit& visit) {
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
         if (applied.verdict.outcome == Outcome::passed) {
-            visit.numbers[number] = limit.admit(share_of(visit, limit), visit.cost,
+            visit.numbers[number] = limit.admit(claim_of(visit, limit), visit.cost,
                                                 applied.verdict.window.reset, visit.begun, events_.now());
         }
     }
@@ -257,7 +258,7 @@ void Traffic::end(Visit& visit) {
         const AppliedLimit& applied = visit.request->applied(i);
         LimitTruths& limit = limits_[number_of(applied)];
         if (applied.verdict.outcome == Outcome::passed && limit.counts_running()) {
-            limit.leave(share_of(visit, limit));
+            limit.leave(claim_of(visit, limit));
         }
     }
 }
@@ -268,7 +269,7 @@ void Traffic::end_request(Visit& visit) {
         return;
     }
     end(visit);
-    turns_.count_act();
+    turns_.count_reason();
     if (visit.purpose != Purpose::ordinary) {
         visit.request->end();
     } else if (chance_.percent(plan_.traffic.costs_later)) {
@@ -289,7 +290,7 @@ void Traffic::end_request(Visit& visit) {
         log_.add("key ", visit.key, " ends: ", applied.limit.name, " charges ", applied.charged);
         const std::int64_t back = visit.cost - applied.charged;
         if (applied.verdict.outcome == Outcome::passed && back > 0) {
-            limit.give_back(share_of(visit, limit), visit.numbers[number], back,
+            limit.give_back(claim_of(visit, limit), visit.numbers[number], back,
                             applied.verdict.window.reset);
         }
     }
@@ -303,7 +304,7 @@ void Traffic::forget_ended() {
     }
 }
 
-Share Traffic::share_of(const Visit& visit, const LimitTruths& limit) const {
+Claim Traffic::claim_of(const Visit& visit, const LimitTruths& limit) const {
     return {visit.key, limit.is_local() ? visit.memory : 0};
 }
 

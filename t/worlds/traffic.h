@@ -120,7 +120,7 @@ private:
     void forget_ended();
     void lose(std::size_t key, std::int64_t cost);
     void note_recent(const Visit& visit);
-    Share share_of(const Visit& visit, const LimitTruths& limit) const;
+    Claim claim_of(const Visit& visit, const LimitTruths& limit) const;
     std::size_t number_of(const AppliedLimit& applied) const;
 
     Events& events_;

@@ -72,20 +72,20 @@ TurnWatch::~TurnWatch() {
 
 void TurnWatch::begin_second() {
     for (; second_ != events_.now() / second; ++second_) {
-        acts_.push_front(0);
-        if (acts_.size() > remembered_) {
-            acts_.pop_back();
+        reasons_.push_front(0);
+        if (reasons_.size() > remembered_) {
+            reasons_.pop_back();
         }
     }
 }
 
-void TurnWatch::count_act() {
+void TurnWatch::count_reason() {
     begin_second();
-    ++acts_.front();
+    ++reasons_.front();
 }
 
 std::uint64_t TurnWatch::reasons() const {
-    return std::accumulate(acts_.begin(), acts_.end(), std::uint64_t{0});
+    return std::accumulate(reasons_.begin(), reasons_.end(), std::uint64_t{0});
 }
 
 TurnWatch::Asked& TurnWatch::asked(const std::string& address) {
@@ -119,7 +119,7 @@ void TurnWatch::on_connect(const std::string& address) {
 std::uint64_t TurnWatch::started() const noexcept {
     const auto recent = std::count_if(
         machines_.faults.begin(), machines_.faults.end(), [this](const Fault<MachineFault>& fault) {
-            const bool replaces = fault.kind != MachineFault::stall && fault.kind != MachineFault::set;
+            const bool replaces = fault.kind != MachineFault::stall && fault.kind != MachineFault::clock_set;
             return replaces && fault.at <= events_.now() && fault.at >= events_.now() - 2 * second;
         });
     return static_cast<std::uint64_t>(recent) * machines_.workers;

@@ -24,7 +24,7 @@ public:
     TurnWatch& operator=(const TurnWatch&) = delete;
 
     /// A request begins, is decided, or ends: reasons to ask servers.
-    void count_act();
+    void count_reason();
 
     /// At the end: a world in which no worker has told of its slices has asked nothing of them.
     void check_seen();
@@ -62,9 +62,9 @@ private:
     const std::uint64_t windows_;    // all keys of all limits
     const std::uint64_t processes_;  // workers, with those that are replaced and still leave
     const std::uint64_t primaries_;
-    const std::size_t remembered_;  // seconds whose acts may still be reasons to ask
+    const std::size_t remembered_;  // seconds whose reasons to ask still count
     Micros second_ = 0;
-    std::deque<std::uint64_t> acts_{0};  // in this second, then in those before
+    std::deque<std::uint64_t> reasons_{0};  // in this second, then in those before
     std::unordered_map<std::string, Asked> asked_;
     Done turn_;
     std::uint64_t walks_ = 0;

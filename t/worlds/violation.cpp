@@ -17,8 +17,8 @@ bool fails(const Plan& plan) {
     return !run_world(plan, nullptr).failures.empty();
 }
 
-/// The numbers of faults, in the plan, none of which can be left out: tries it with each, the last first, as
-/// long as any can be.
+/// The numbers of faults, in the plan, none of which can be left out if something is not to hold: tries it
+/// with each, the last first, as long as any can be.
 std::vector<std::size_t> needed_faults(const Plan& plan) {
     std::vector<std::size_t> kept(plan.fault_count());
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -63,7 +63,8 @@ void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, 
     for (const std::string& failure : seen.failures) {
         to << "seed " << seed << ": " << failure << '\n';
     }
-    to << "after " << seen.events << " events; fewest faults with which something does not hold:\n";
+    to << "after " << seen.events
+       << " events; faults none of which can be left out, with which something does not hold:\n";
     const std::vector<std::size_t> faults = needed_faults(plan);
     std::string numbers;
     for (const std::size_t number : faults) {

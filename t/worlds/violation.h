@@ -21,8 +21,9 @@ struct Outcomes {
 /// Runs the world of a plan; `log` gets a line for each event, unless it is null.
 Outcomes run_world(const Plan& plan, std::ostream* log);
 
-/// Tells all of a world in which something did not hold: what, the fewest faults with which something still
-/// does not, the last events of a run with these alone, and what to type to see it again.
+/// Tells all of a world in which something did not hold: what; faults none of which can be left out, with
+/// which something, perhaps something else, does not hold either; the last events of a run with these alone;
+/// and what to type to see it again.
 void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, std::ostream& to);
 
 }  // namespace rate_limit::world

@@ -61,7 +61,7 @@ LockUser lock_user() noexcept {
     return {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
 }
 
-std::uint32_t parent_number() noexcept {
+std::uint32_t parent_pid() noexcept {
     return static_cast<std::uint32_t>(ngx_parent);
 }
 
