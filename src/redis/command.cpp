@@ -7,6 +7,10 @@
 namespace rate_limit {
 namespace {
 
+/// In the order of ScriptName.
+constexpr std::array<std::size_t, script_count> words_of = {
+    words_of_charge, words_of_charge, words_of_reserve, words_of_charge, words_of_bucket, words_of_hold, 0};
+
 constexpr std::size_t max_number_word = 2 * max_number + 5;
 
 constexpr std::size_t max_word(std::string_view text) noexcept {
@@ -93,7 +97,7 @@ std::string_view CommandWriter::sentinel_sentinels(std::string_view name) {
 std::string_view CommandWriter::check(std::string_view key) {
     constexpr std::string_view before = "*4\r\n$5\r\nHMGET\r\n";
     constexpr std::string_view after = "$4\r\nused\r\n$5\r\nreset\r\n";
-    length_ = 0;
+    begin("HMGET");
     char* out = room(before.size() + max_word(key) + after.size());
     out = append(append_word(append(out, before), key), after);
     advance(out);
@@ -103,7 +107,7 @@ std::string_view CommandWriter::check(std::string_view key) {
 std::string_view CommandWriter::increment(std::string_view key, std::int64_t cost) {
     constexpr std::string_view before = "*4\r\n$7\r\nHINCRBY\r\n";
     constexpr std::string_view after = "$4\r\nused\r\n";
-    length_ = 0;
+    begin("HINCRBY");
     char* out = room(before.size() + max_word(key) + after.size() + max_number_word);
     out = append(append_word(append(out, before), key), after);
     advance(append_word(out, cost));
@@ -148,6 +152,7 @@ std::string_view CommandWriter::reserve(const Opening& opening, const Wanted& wa
 std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, bool with_text) {
     const bool has_receipt = draw.receipt.mark != 0;
     call(ScriptName::bucket, with_text, key, told_micros_ != 0 ? 10 : has_receipt ? 8 : 5);
+    encoded_.draw = draw;
     word(draw.token);
     word(draw.fill);
     word(draw.want);
@@ -193,7 +198,7 @@ std::string_view CommandWriter::take(std::string_view key, Nanos now, Nanos cost
     constexpr std::string_view less =
         "$8\r\nOVERFLOW\r\n$3\r\nSAT\r\n$6\r\nINCRBY\r\n$3\r\nu63\r\n$1\r\n1\r\n";
     constexpr std::string_view more = "$6\r\nINCRBY\r\n$3\r\ni64\r\n$1\r\n0\r\n";
-    length_ = 0;
+    begin("BITFIELD");
     char* out = room(before.size() + max_word(key) + less.size() + more.size() + 2 * max_number_word);
     out = append_word(append(append_word(append(out, before), key), less), -now);
     advance(append_word(append(out, more), now + cost));
@@ -203,7 +208,7 @@ std::string_view CommandWriter::take(std::string_view key, Nanos now, Nanos cost
 std::string_view CommandWriter::take_of_filling(std::string_view key, Nanos cost) {
     constexpr std::string_view before = "*6\r\n$8\r\nBITFIELD\r\n";
     constexpr std::string_view more = "$6\r\nINCRBY\r\n$3\r\ni64\r\n$1\r\n0\r\n";
-    length_ = 0;
+    begin("BITFIELD");
     char* out = room(before.size() + max_word(key) + more.size() + max_number_word);
     out = append(append_word(append(out, before), key), more);
     advance(append_word(out, cost));
@@ -254,6 +259,12 @@ void CommandWriter::advance(const char* end) noexcept {
     length_ = static_cast<std::size_t>(end - buffer_.data());
 }
 
+/// A command whose bytes the caller knows.
+void CommandWriter::begin(const char* name) noexcept {
+    encoded_ = {name};
+    length_ = 0;
+}
+
 void CommandWriter::begin(std::size_t words) {
     length_ = 0;
     char* out = room(max_number + 3);
@@ -282,6 +293,7 @@ void CommandWriter::words(const Opening& opening) {
 
 std::string_view CommandWriter::command(std::initializer_list<std::string_view> words) {
     begin(words.size());
+    encoded_ = {words.begin()->data()};
     for (const std::string_view text : words) {
         word(text);
     }
@@ -291,6 +303,7 @@ std::string_view CommandWriter::command(std::initializer_list<std::string_view> 
 void CommandWriter::call(ScriptName name, bool with_text, std::string_view key, std::size_t arguments) {
     const Script& script = rate_limit::script(name);
     begin(4 + arguments);
+    encoded_ = {script.file, words_of[static_cast<std::size_t>(name)]};
     word(with_text ? "EVAL" : "EVALSHA");
     word(with_text ? script.text : script.digest());
     word("1");

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,16 @@ struct Hold {
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
 public:
+    /// The words of a command to a key.
+    struct Encoded {
+        const char* name = "";  ///< the command, or the script that it calls: static text for log lines
+        std::size_t words = 0;  ///< of the script's answer, where one more may say replaced_another_type()
+        std::optional<Draw> draw{};  ///< the question to lua/bucket.lua, if it is one
+    };
+
+    /// What one of the functions below, from check() on, has encoded last.
+    const Encoded& encoded() const noexcept { return encoded_; }
+
     /// Microseconds of the epoch: from now on scripts are told the time, as the server does not let them ask
     /// for it. 0: they ask.
     void tell_time(std::int64_t micros) noexcept { told_micros_ = micros; }
@@ -139,6 +150,7 @@ public:
                             Emptied emptied = Emptied::closes, bool with_text = false);
 
 private:
+    void begin(const char* name) noexcept;
     void begin(std::size_t words);
     void word(std::string_view text);
     void word(std::int64_t number);
@@ -154,6 +166,7 @@ private:
 
     std::string buffer_;  // grows, never shrinks; `length_` bytes of it are the command
     std::size_t length_ = 0;
+    Encoded encoded_;
     std::int64_t told_micros_ = 0;
 };
 

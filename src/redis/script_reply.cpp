@@ -101,8 +101,8 @@ Window full_after(Nanos missing, Millis now) noexcept {
     return {at, millis_of(at)};
 }
 
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept {
-    drawn = Drawn{};
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Told& told) noexcept {
+    told = Told{};
     const Fault fault = fault_of_counts(reply, words_of_bucket);
     if (fault != Fault::none) {
         return fault;
@@ -114,11 +114,12 @@ Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) 
     if (micros > latest_told || (high | low) > half || !can_answer(draw, taken, left, missing)) {
         return Fault::malformed;
     }
-    drawn.taken = taken;
-    drawn.bucket = full_after(missing, now);
-    drawn.told = micros * nanos_in_micro;
-    drawn.returned = static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(low);
-    drawn.receipt = receipt_of({drawn.told, drawn.told, 0}, missing, drawn.returned);
+    told.granted = taken;
+    told.window = full_after(missing, now);
+    told.wrote = missing > 0;
+    told.clock = micros * nanos_in_micro;
+    told.returned = static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(low);
+    told.receipt = receipt_of({told.clock, told.clock, 0}, missing, told.returned);
     return Fault::none;
 }
 

@@ -10,12 +10,6 @@
 
 namespace rate_limit {
 
-/// How many elements the replies of these scripts have, unless they say that another type has given way:
-/// replaced_another_type(). Those of repair and refund have as many as those of charge.
-constexpr std::size_t words_of_charge = 2;
-constexpr std::size_t words_of_reserve = 3;
-constexpr std::size_t words_of_bucket = 7;
-constexpr std::size_t words_of_hold = 3;
 static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply holds the longest of them");
 
 /// Whether a script says that what it has stored has taken the place of another type: by one element more, 1,
@@ -47,18 +41,27 @@ struct ReserveCall {
 Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
                    Window& window) noexcept;
 
-/// An answer of lua/bucket.lua.
-struct Drawn {
-    std::int64_t taken = 0;
-    Window bucket;               ///< made by full_after()
-    Nanos told = 0;              ///< the instant at which the server's clock answered
-    std::uint64_t returned = 0;  ///< all that has ever been given back
-    BucketReceipt receipt;       ///< for what was taken
+/// An answer of lua/hold.lua: slots of this machine and of others, and the number that stands.
+struct Held {
+    std::int64_t mine = 0;
+    std::int64_t others = 0;
+    std::int64_t number = 0;
+};
+
+/// What Redis has said of one key, of whatever kind that is.
+struct Told {
+    std::int64_t granted = 0;
+    Window window;               ///< a bucket's is made by full_after()
+    bool wrote = false;          ///< something was written that a replica would have refused
+    Nanos clock = 0;             ///< by lua/bucket.lua: the instant at which the server's clock answered
+    std::uint64_t returned = 0;  ///< by lua/bucket.lua: all that has ever been given back
+    BucketReceipt receipt;       ///< for what was taken of a bucket
+    Held held;                   ///< of slots
 };
 
 /// Decodes the reply to lua/bucket.lua, which counts from the time of its own clock: `now` is this machine's.
-/// Malformed unless the script can give this answer. On any fault `drawn` is as it is made.
-Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Drawn& drawn) noexcept;
+/// Malformed unless the script can give this answer. On any fault `told` is as it is made.
+Fault read_draw(const Reply& reply, const Draw& draw, Millis now, Told& told) noexcept;
 
 /// The terms of a plain command, CommandWriter::take() or take_of_filling().
 struct Taking {
@@ -89,13 +92,6 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
 /// When that is on this machine's clock: `used` is the instant when the bucket is full again, in nanoseconds,
 /// and `reset` the same in milliseconds, rounded up.
 Window full_after(Nanos missing, Millis now) noexcept;
-
-/// An answer of lua/hold.lua: slots of this machine and of others, and the number that stands.
-struct Held {
-    std::int64_t mine = 0;
-    std::int64_t others = 0;
-    std::int64_t number = 0;
-};
 
 /// Decodes the reply to lua/hold.lua. Malformed unless the script can give this answer to this call.
 Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept;

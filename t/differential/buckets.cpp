@@ -99,8 +99,8 @@ void send_bucket(Both& both) {
     const std::string answer = both.send(key, both.writer().draw(Both::name(key), draw));
     both.writer().tell_time(0);
     const RawReply reply(answer);
-    Drawn drawn;
-    if (read_draw(*reply, draw, both.now(), drawn) == Fault::none && drawn.taken > 0) {
+    Told drawn;
+    if (read_draw(*reply, draw, both.now(), drawn) == Fault::none && drawn.granted > 0) {
         keep(both, key, drawn.receipt);
     }
 }

@@ -29,7 +29,7 @@ constexpr Millis now = 1'700'000'000'123;
 struct Meaning {
     Window check, charge;
     std::int64_t increment = 0;
-    Drawn drawn;
+    Told drawn;
     Held held;
     Fault fault, of_check, of_charge, of_increment, of_draw, of_hold;
     bool evicts;
@@ -48,7 +48,7 @@ struct Meaning {
     bool operator==(const Meaning& other) const {
         return fault == other.fault && of_check == other.of_check && of_charge == other.of_charge &&
                of_increment == other.of_increment && of_draw == other.of_draw && of_hold == other.of_hold &&
-               drawn.taken == other.drawn.taken && drawn.told == other.drawn.told &&
+               drawn.granted == other.drawn.granted && drawn.clock == other.drawn.clock &&
                held.mine == other.held.mine && held.number == other.held.number &&
                check.used == other.check.used && check.reset == other.check.reset &&
                charge.used == other.charge.used && charge.reset == other.charge.reset &&
@@ -76,7 +76,7 @@ void check_meaning(const Meaning& meaning, const Reply& reply) {
     require(meaning.check.used >= 0 && meaning.check.reset >= 0);
     require(meaning.charge.used >= 0 && meaning.charge.reset >= 0);
     require(meaning.increment >= 0);
-    require(meaning.drawn.taken >= 0 && meaning.drawn.taken <= draw.want && meaning.drawn.told >= 0);
+    require(meaning.drawn.granted >= 0 && meaning.drawn.granted <= draw.want && meaning.drawn.clock >= 0);
     require(meaning.held.mine >= 0 && meaning.held.others >= 0 && meaning.held.number >= 0);
     check_script(reply, words_of_charge, meaning.of_charge);
     check_script(reply, words_of_bucket, meaning.of_draw);

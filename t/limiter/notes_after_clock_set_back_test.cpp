@@ -33,7 +33,7 @@ protected:
     std::size_t noted() {
         std::size_t count = 0;
         world.machine().zone().debts().for_each(
-            [&count](const DebtRecord& debt) { count += debt.kind == DebtKind::tokens ? 1 : 0; });
+            [&count](const DebtRecord& debt) { count += debt.kind == DebtKind::bucket_tokens ? 1 : 0; });
         return count;
     }
 

@@ -27,31 +27,31 @@ std::string numbers(const std::vector<std::int64_t>& all) {
 }
 
 TEST(BucketReply, TellsWhatWasTakenAndWhenItIsFull) {
-    Drawn drawn;
+    Told told;
     EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), {token, fill, 3, 3, 1},
-                        now, drawn),
+                        now, told),
               Fault::none);
-    EXPECT_EQ(drawn.taken, 3);
-    EXPECT_EQ(drawn.bucket.used, nanos_of(now) + 3 * token);
-    EXPECT_EQ(drawn.bucket.reset, now + 300);
+    EXPECT_EQ(told.granted, 3);
+    EXPECT_EQ(told.window.used, nanos_of(now) + 3 * token);
+    EXPECT_EQ(told.window.reset, now + 300);
     EXPECT_EQ(read_draw(*RawReply(numbers({0, 2, 18 * token + 1, token, told_micros, 0, 0})),
-                        {token, fill, 3, 3, 1}, now, drawn),
+                        {token, fill, 3, 3, 1}, now, told),
               Fault::none);
-    EXPECT_EQ(drawn.taken, 0);
-    EXPECT_EQ(drawn.bucket.reset, now + 1801);
+    EXPECT_EQ(told.granted, 0);
+    EXPECT_EQ(told.window.reset, now + 1801);
     EXPECT_EQ(
-        read_draw(*RawReply(numbers({0, 20, 0, 0, told_micros, 0, 0})), {token, fill, -3, 0, 1}, now, drawn),
+        read_draw(*RawReply(numbers({0, 20, 0, 0, told_micros, 0, 0})), {token, fill, -3, 0, 1}, now, told),
         Fault::none);
-    EXPECT_EQ(drawn.bucket.reset, now) << "a full bucket";
+    EXPECT_EQ(told.window.reset, now) << "a full bucket";
     EXPECT_EQ(read_draw(*RawReply(numbers({30, 0, 2 * fill, 0, told_micros, 0, 0})), {token, fill, 30, 0, 0},
-                        now, drawn),
+                        now, told),
               Fault::none)
         << "a charge in any case, of a bucket that another limit has emptied further";
     EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0, 1})),
-                        {token, fill, 3, 3, 1}, now, drawn),
+                        {token, fill, 3, 3, 1}, now, told),
               Fault::none)
         << "another type has given way";
-    EXPECT_EQ(drawn.taken, 3);
+    EXPECT_EQ(told.granted, 3);
 }
 
 TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
@@ -82,20 +82,20 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
              {10, 10, 10 * token, 0, huge, 0, 0},             // no instant
              {10, 10, 10 * token, 0, huge / 2000 + 1, 0, 0},  // with a hundred years more it were none
          }) {
-        Drawn drawn;
-        drawn.taken = 7;
-        EXPECT_EQ(read_draw(*RawReply(numbers(odd)), draw, now, drawn), Fault::malformed) << numbers(odd);
-        EXPECT_EQ(drawn.taken, 0);
-        EXPECT_EQ(drawn.bucket.reset, 0);
+        Told told;
+        told.granted = 7;
+        EXPECT_EQ(read_draw(*RawReply(numbers(odd)), draw, now, told), Fault::malformed) << numbers(odd);
+        EXPECT_EQ(told.granted, 0);
+        EXPECT_EQ(told.window.reset, 0);
     }
-    Drawn drawn;
+    Told told;
     for (const char* bytes :
          {":10\r\n", "$-1\r\n", "+OK\r\n", "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n$-1\r\n", "*0\r\n"}) {
-        EXPECT_EQ(read_draw(*RawReply(bytes), draw, now, drawn), Fault::malformed) << bytes;
+        EXPECT_EQ(read_draw(*RawReply(bytes), draw, now, told), Fault::malformed) << bytes;
     }
-    EXPECT_EQ(read_draw(*RawReply("-NOSCRIPT x\r\n"), draw, now, drawn), Fault::noscript);
+    EXPECT_EQ(read_draw(*RawReply("-NOSCRIPT x\r\n"), draw, now, told), Fault::noscript);
     EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), {token, fill, -3, 0, 1},
-                        now, drawn),
+                        now, told),
               Fault::malformed)
         << "what is put back takes nothing";
 }
@@ -103,36 +103,36 @@ TEST(BucketReply, IsNotBelievedWhereTheScriptCannotSayIt) {
 /// The script reckons in doubles: of a fill of years they are off by some nanoseconds.
 TEST(BucketReply, IsBelievedWhereLongFillsAreRounded) {
     constexpr Nanos years = 300'000'000'000'000'000;
-    Drawn drawn;
+    Told told;
     for (const std::int64_t parts : {0, 1}) {
         EXPECT_EQ(read_draw(*RawReply(numbers({0, years - 1064, 1000, 0, told_micros, 0, 0})),
-                            {1, years, 0, 0, parts}, now, drawn),
+                            {1, years, 0, 0, parts}, now, told),
                   Fault::none)
             << parts;
     }
     EXPECT_EQ(read_draw(*RawReply(numbers({0, 4, years - 5 * token, 0, told_micros, 0, 0})),
-                        {token, years, 10, 5, 1}, now, drawn),
+                        {token, years, 10, 5, 1}, now, told),
               Fault::none);
 }
 
 TEST(BucketReply, TellsTheTimeOfItsServerAndWhatWasGivenBack) {
-    Drawn drawn;
+    Told told;
     const Draw draw{token, fill, 3, 3, 1};
-    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), draw, now, drawn),
+    EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0, 0})), draw, now, told),
               Fault::none);
-    EXPECT_EQ(drawn.told, told_micros * 1000);
-    EXPECT_EQ(drawn.receipt.mark, static_cast<std::uint64_t>(drawn.told + 3 * token));
-    EXPECT_EQ(drawn.receipt.at, drawn.told);
+    EXPECT_EQ(told.clock, told_micros * 1000);
+    EXPECT_EQ(told.receipt.mark, static_cast<std::uint64_t>(told.clock + 3 * token));
+    EXPECT_EQ(told.receipt.at, told.clock);
     constexpr std::uint64_t returned = 0xfedc'ba98'7654'3210;
     EXPECT_EQ(read_draw(*RawReply(numbers({3, 17, 3 * token, 0, told_micros, 0xfedc'ba98, 0x7654'3210})),
-                        draw, now, drawn),
+                        draw, now, told),
               Fault::none);
-    EXPECT_EQ(drawn.returned, returned);
-    EXPECT_EQ(drawn.receipt.mark, static_cast<std::uint64_t>(drawn.told + 3 * token) + returned);
-    EXPECT_EQ(receipt_of({drawn.told, drawn.told, token}, 3 * token, returned).mark, drawn.receipt.mark)
+    EXPECT_EQ(told.returned, returned);
+    EXPECT_EQ(told.receipt.mark, static_cast<std::uint64_t>(told.clock + 3 * token) + returned);
+    EXPECT_EQ(receipt_of({told.clock, told.clock, token}, 3 * token, returned).mark, told.receipt.mark)
         << "of a plain command as well";
-    EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, drawn), Fault::oom);
-    EXPECT_EQ(drawn.told, 0);
+    EXPECT_EQ(read_draw(*RawReply("-OOM x\r\n"), draw, now, told), Fault::oom);
+    EXPECT_EQ(told.clock, 0);
 }
 
 constexpr std::int64_t sign = std::numeric_limits<std::int64_t>::min();

@@ -100,8 +100,7 @@ TEST(DebtRecord, WhatWaitsHasAnIdOfItsKindAndShardAndRefundsOneOfTheirWindow) {
 TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
     DebtRecord note;
     const WindowId id = Ids(1).next();
-    note.kind = DebtKind::tokens;
-    note.window_kind = WindowKind::bucket;
+    note.kind = DebtKind::bucket_tokens;
     note.bucket_tokens = {1'000'000, 2'000'000'000, 500, 1};
     const WindowId quick = note_id_of(id, note.terms());
     EXPECT_TRUE(window_id_of(quick, note) == id);
@@ -109,7 +108,7 @@ TEST(DebtRecord, TokensOfABucketHaveANoteForEachTerms) {
     const WindowId large = note_id_of(id, note.terms());
     EXPECT_FALSE(quick == large);
     EXPECT_TRUE(window_id_of(large, note) == id);
-    note.window_kind = WindowKind::first;
+    note.kind = DebtKind::tokens;
     EXPECT_EQ(note.terms(), 0U);
 }
 
@@ -145,8 +144,7 @@ TEST(DebtRecord, OnlyANoteOfAClosedWindowGivesWay) {
 
 TEST(DebtRecord, ANoteOfABucketsTokensStaysUntilAWalkHasGivenThemBack) {
     DebtRecord note;
-    note.window_kind = WindowKind::bucket;
-    note.kind = DebtKind::tokens;
+    note.kind = DebtKind::bucket_tokens;
     note.reset = table_now;
     for (const Millis later : {0, 2000, 86'400'000}) {
         EXPECT_EQ(eviction_rank(note, table_now + later).tier, EvictionTier::never) << later;
@@ -159,8 +157,7 @@ TEST(DebtRecord, NotesThatHaveEndedFillBothSets) {
     Ids ids{3};
     for (std::size_t i = 0; i < notes.table.capacity(); ++i) {
         EXPECT_TRUE(notes.table.update(ids.next(), table_now, [](DebtRecord& note) {
-            note.window_kind = WindowKind::bucket;
-            note.kind = DebtKind::tokens;
+            note.kind = DebtKind::bucket_tokens;
             note.reset = table_now - 1;
         })) << i;
     }

@@ -174,7 +174,7 @@ TEST(NoteWalk, TokensOfABucketHaveEndedWhereTheClockWasSetBack) {
     };
     EXPECT_TRUE(notes.put(id, DebtKind::tokens, 0, table_now + 500));
     EXPECT_TRUE(notes.table.change(id, [](DebtRecord& note) {
-        note.window_kind = WindowKind::bucket;
+        note.kind = DebtKind::bucket_tokens;
         note.bucket_tokens = {1'000'000, 2'000'000'000, 500, period};
     }));
     EXPECT_EQ(found_at(table_now), 0);

@@ -14,11 +14,12 @@ namespace rate_limit {
 
 /// The kind of what a debt record notes about one window, together with its Redis key.
 enum class DebtKind : std::uint8_t {
-    charges,       ///< charges that wait until the primary takes them
-    refunds,       ///< refunds that wait until the primary takes them
-    tokens,        ///< tokens that this machine may hold, to be given back when they are not needed
-    fixed_tokens,  ///< tokens that this machine may hold, in batches of fixed size
-    slots,         ///< slots that this machine may hold (core/slots/slots_account.h)
+    charges,        ///< charges that wait until the primary takes them
+    refunds,        ///< refunds that wait until the primary takes them
+    tokens,         ///< tokens that this machine may hold, to be given back when they are not needed
+    fixed_tokens,   ///< tokens that this machine may hold, in batches of fixed size
+    slots,          ///< slots that this machine may hold (core/slots/slots_account.h)
+    bucket_tokens,  ///< tokens of a bucket that this machine may hold
 };
 
 /// True for charges and refunds, which wait until the primary takes them; false for tokens and slots, which
@@ -35,7 +36,7 @@ struct OwedToWindow {
     std::uint32_t period = 0;   ///< seconds
 };
 
-/// Charges or refunds that wait for a token bucket.
+/// Charges or refunds that wait for a token bucket. Begins as OwedToWindow does.
 struct OwedToBucket {
     Nanos cost = 0;  ///< of refilling
     std::uint64_t charges = 0;
@@ -86,7 +87,7 @@ struct DebtRecord {
 
     std::uint64_t shard = 0;  ///< whose primary it is for: a digest of the names of store and shard
 
-    /// The one that `kind` and of_bucket() say.
+    /// The one that `kind` says; of charges and refunds the one that `window_kind` says.
     union {
         OwedToWindow to_window;
         OwedToBucket to_bucket;
@@ -100,28 +101,24 @@ struct DebtRecord {
     DebtKind kind = DebtKind::charges;
     std::array<char, max_key> text;  // its first key_length bytes mean something
 
-    bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
-
-    bool of_bucket_tokens() const noexcept { return of_bucket() && kind == DebtKind::tokens; }
+    bool of_window_tokens() const noexcept {
+        return kind == DebtKind::tokens || kind == DebtKind::fixed_tokens;
+    }
 
     /// The sum of what waits; of a bucket in nanoseconds. Else 0.
-    std::int64_t cost() const noexcept {
-        return !waits(kind) ? 0 : of_bucket() ? to_bucket.cost : to_window.cost;
-    }
+    std::int64_t cost() const noexcept { return waits(kind) ? to_window.cost : 0; }
 
     /// How many charges or refunds wait. Else 0.
-    std::uint64_t charges() const noexcept {
-        return !waits(kind) ? 0 : of_bucket() ? to_bucket.charges : to_window.charges;
-    }
+    std::uint64_t charges() const noexcept { return waits(kind) ? to_window.charges : 0; }
 
     /// When a note of tokens of a window, or of slots, was last looked at. Else 0.
     Millis looked_at() const noexcept {
-        return kind == DebtKind::slots ? slots.looked_at : waits(kind) || of_bucket() ? 0 : tokens.looked_at;
+        return kind == DebtKind::slots ? slots.looked_at : of_window_tokens() ? tokens.looked_at : 0;
     }
 
     /// mark_of() a bucket as its limit sees it, in a note of its tokens. Else 0.
     std::uint32_t terms() const noexcept {
-        return of_bucket_tokens() ? mark_of(bucket_tokens.token, bucket_tokens.fill) : 0;
+        return kind == DebtKind::bucket_tokens ? mark_of(bucket_tokens.token, bucket_tokens.fill) : 0;
     }
 
     std::string_view key() const noexcept { return {text.data(), key_length}; }
@@ -143,7 +140,7 @@ static_assert(sizeof(DebtRecord) == 320, "five cache lines");
 /// give way before its window ends and, if it is of a bucket, not before a walk has given them back: they
 /// die by another clock. A worker that finds no room for one takes no tokens in advance.
 inline EvictionRank eviction_rank(const DebtRecord& debt, Millis now) noexcept {
-    const bool needed = waits(debt.kind) || debt.of_bucket() || debt.reset > now;
+    const bool needed = waits(debt.kind) || debt.kind == DebtKind::bucket_tokens || debt.reset > now;
     return {needed ? EvictionTier::never : EvictionTier::ended, 0};
 }
 

@@ -13,14 +13,14 @@ constexpr Millis slots_interval = 900;
 constexpr Millis clock_set_back = 1000;
 
 bool has_ended(const DebtRecord& waiting, Millis now) noexcept {
-    return waiting.reset <= now ||
-           (waiting.of_bucket_tokens() && waiting.reset - now > waiting.bucket_tokens.life + clock_set_back);
+    return waiting.reset <= now || (waiting.kind == DebtKind::bucket_tokens &&
+                                    waiting.reset - now > waiting.bucket_tokens.life + clock_set_back);
 }
 
 }  // namespace
 
 bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
-    if (note.of_bucket()) {
+    if (note.kind == DebtKind::bucket_tokens) {
         return false;
     }
     const Millis since = now - note.looked_at();

@@ -18,7 +18,7 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     owed.id = window_id_of(waiting.id, waiting);
     owed.cost = waiting.cost();
     owed.charges = waiting.charges();
-    if (waiting.of_bucket()) {
+    if (waiting.window_kind == WindowKind::bucket) {
         owed.fill = waiting.to_bucket.fill;
         owed.receipt_of_bucket.mark = waiting.to_bucket.mark;
     } else {
@@ -40,11 +40,6 @@ void put(DebtRecord& waiting, const Debt& owed) noexcept {
     }
 }
 
-/// Nothing is owed to a bucket, or by it, beyond the time that it takes to fill.
-std::int64_t sum_of(std::int64_t a, std::int64_t b, Nanos fill) noexcept {
-    return fill != 0 ? std::min(std::min(a, fill) + std::min(b, fill), fill) : a + b;
-}
-
 /// 0: there is none.
 std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
     const bool first = a != 0 && (b == 0 || static_cast<std::int64_t>(a - b) < 0);
@@ -53,15 +48,25 @@ std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
 
 }  // namespace
 
+/// A refund to a bucket is worth no more than its own end says, each by itself.
+bool Debt::joins(const Debt& more) const noexcept {
+    const bool same_end = of_bucket() ? kind == DebtKind::charges : reset == more.reset;
+    return kind == more.kind && same_end && receipt.ticket == more.receipt.ticket;
+}
+
 void Debt::join(const Debt& more) noexcept {
-    fill = std::max(fill, more.fill);
-    cost = sum_of(cost, more.cost, fill);
     charges += more.charges;
-    reset = of_bucket() ? std::max(reset, more.reset) : reset;
+    if (!of_bucket()) {
+        cost += more.cost;
+        return;
+    }
+    fill = std::max(fill, more.fill);
+    cost = std::min(std::min(cost, fill) + std::min(more.cost, fill), fill);  // more than that is never owed
+    reset = std::max(reset, more.reset);
     receipt_of_bucket = {earlier(receipt_of_bucket.mark, more.receipt_of_bucket.mark), 0};
 }
 
-Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept {
+Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset) noexcept {
     Debt owed;
     owed.kind = kind;
     owed.window_kind = demand.window_kind;
@@ -70,9 +75,6 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
     owed.reset = reset;
     owed.id = demand.id;
     owed.fill = demand.fill;
-    if (demand.of_bucket() && kind == DebtKind::charges) {
-        owed.reset = now + std::max<Millis>(1000, millis_of(demand.fill));  // a second: batches take time
-    }
     return owed;
 }
 

@@ -35,6 +35,13 @@ struct Debt {
 
     bool of_bucket() const noexcept { return fill != 0; }
 
+    /// Charges of a window are, and may be charged to the next one of their key. A refund is for its window
+    /// alone, and what is owed to a bucket ends by itself.
+    bool moves_on() const noexcept { return kind == DebtKind::charges && !of_bucket(); }
+
+    /// Whether charges, or refunds, of the same window or bucket can be sent as one.
+    bool joins(const Debt& more) const noexcept;
+
     /// Counts more of the same window or bucket to it.
     void join(const Debt& more) noexcept;
 };
@@ -42,7 +49,7 @@ struct Debt {
 /// The debt, or the refund, of `cost`, as Demand::owed_for() has it, to the window that ends at `reset`. A
 /// bucket is owed it until that must be full again, and takes back until `reset`, when it was to be full:
 /// once it has been, the tokens are there already, and others may have taken them.
-Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset, Millis now) noexcept;
+Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset) noexcept;
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
 /// because they are for one window alone and not for the next one of its key. All wait in the zone, where any

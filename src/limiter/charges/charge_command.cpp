@@ -19,7 +19,7 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
     return command;
 }
 
-std::string_view ChargeCommand::encode(CommandWriter& writer) {
+std::string_view ChargeCommand::write(CommandWriter& writer) {
     if (owed.of_bucket()) {
         return writer.draw(key, draw(), with_text());
     }
@@ -48,17 +48,6 @@ Draw ChargeCommand::draw() const noexcept {
     }
     const Nanos missing = nanos_of(std::max<Millis>(0, owed.reset - now_millis()));
     return {1, owed.fill, -std::min(owed.cost, missing), 0, 0, owed.receipt_of_bucket};
-}
-
-const char* ChargeCommand::name() const noexcept {
-    if (plain && !repair) {
-        return "HINCRBY";
-    }
-    const ScriptName name = owed.of_bucket()                 ? ScriptName::bucket
-                            : repair                         ? ScriptName::repair
-                            : owed.kind == DebtKind::refunds ? ScriptName::refund
-                                                             : ScriptName::charge;
-    return script(name).file;
 }
 
 void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {
@@ -145,7 +134,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     if (send_again(node, reply)) {
         return;
     }
-    const bool reopens = plain && !repair && is_broken_count(reply);
+    const bool reopens = is_increment() && is_broken_count(reply);
     const bool told_later = reopens && fault == Fault::wrongtype;  // by the script
     const Blame blame = told_later ? Blame::command : node.blame(fault, name(), reply, Access::write);
     if (reopens) {
@@ -155,7 +144,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     }
     // Charges of windows need none of the rights that a refund or a bucket may lack, and do not wait behind
     // them.
-    const bool alone = fault == Fault::noperm && (owed.kind == DebtKind::refunds || owed.of_bucket());
+    const bool alone = fault == Fault::noperm && !owed.moves_on();
     if (blame == Blame::writes && !alone) {
         give_up();
         owner->refused(node, fault, name(), reply);
@@ -171,33 +160,27 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
 
 void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
-    Window answer{0, owed.reset};
-    const bool increment = plain && !repair;
-    Drawn drawn;
-    const Fault fault = owed.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn)
-                        : increment      ? read_increment(reply, answer.used)
-                                         : read_charge(reply, answer);
+    Told told;
+    told.window.reset = owed.reset;  // which an increment does not tell
+    const Fault fault = is_increment() ? read_increment(reply, told.window.used) : read_told(reply, told);
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {
         owner->stored(owed);
     }
     // A refund writes nothing where there is no window, or a bucket is full: a replica says the same.
-    const bool wrote = owed.of_bucket() ? drawn.bucket.used > nanos_of(now_millis()) : answer.used > 0;
-    if (owed.kind == DebtKind::charges || wrote) {
+    if (owed.kind == DebtKind::charges || (told.wrote && told.window.used > 0)) {
         owner->proven(node, probe ? Gate::Proof::probe : Gate::Proof::other);
     }
-    if (increment && fault == Fault::none && answer.used == owed.cost) {
+    if (is_increment() && fault == Fault::none && told.window.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry
         node.submit(*this);
         return;
     }
     if (fault != Fault::none) {
         owner->stop_awaiting(owed);
-    } else if (owed.of_bucket()) {
-        owner->confirm_bucket(owed, drawn);
     } else {
-        owner->confirm(owed, answer);
+        owner->confirm(owed, told);
     }
     end();
 }

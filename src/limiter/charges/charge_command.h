@@ -10,7 +10,6 @@
 #include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
 #include "limiter/wire/script_command.h"
-#include "redis/script_reply.h"
 
 namespace rate_limit {
 
@@ -27,8 +26,7 @@ public:
         /// The primary has taken it. A repair of its key may follow.
         virtual void stored(const Debt& owed) noexcept = 0;
 
-        virtual void confirm(const Debt& owed, const Window& answer) noexcept = 0;
-        virtual void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept = 0;
+        virtual void confirm(const Debt& owed, const Told& told) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
         virtual void doubt(const Debt& owed) noexcept = 0;
 
@@ -72,14 +70,12 @@ public:
         FreeList<ChargeCommand>::common().put_back(command);
     }
 
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override;
     std::string_view window_key() const noexcept override { return key; }
-    std::size_t words_of_script() const noexcept override {
-        return owed.of_bucket() ? words_of_bucket : words_of_charge;
-    }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
     WindowId id() const noexcept { return owed.id; }
+
+    /// Whether a plain HINCRBY is under way.
+    bool is_increment() const noexcept { return plain && !repair; }
 
     Owner* owner = nullptr;
     std::string key;
@@ -93,6 +89,7 @@ public:
     bool again = false;       // it was sent before under this number, and not answered
 
 private:
+    std::string_view write(CommandWriter& writer) override;
     Draw draw() const noexcept;
     void end() noexcept;
     void come_back() noexcept;

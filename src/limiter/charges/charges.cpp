@@ -41,8 +41,8 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})) {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
-    if (owed.kind == DebtKind::refunds || owed.of_bucket()) {
-        return;  // neither is ever on its way in the memory's sense
+    if (!owed.moves_on()) {
+        return;  // it is never on its way in the memory's sense
     }
     const Millis now = now_millis();
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
@@ -55,28 +55,26 @@ void Charges::stored(const Debt& owed) noexcept {
                          owed.charges);
 }
 
-void Charges::confirm(const Debt& owed, const Window& answer) noexcept {
+void Charges::confirm(const Debt& owed, const Told& told) noexcept {
     const Millis now = now_millis();
-    if (owed.kind == DebtKind::refunds) {
-        store_.zone->windows().change(
-            owed.id, [&](WindowRecord& record) { confirm_refund(record, owed.reset, answer); });
+    if (owed.of_bucket()) {
+        store_.zone->windows().change(owed.id, [&](BucketRecord& record) {
+            learn_bucket(record, owed.fill, now, told.window.used);
+            note_returned(record, told.returned);
+        });
         return;
     }
     std::int64_t lost = 0;
     store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
+        if (owed.kind == DebtKind::refunds) {
+            confirm_refund(record, owed.reset, told.window);
+            return;
+        }
         lost = at_hand(record);
-        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, answer, owed.reset);
+        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, told.window, owed.reset);
         lost -= at_hand(record);
     });
     counters_.add(TokenEvent::lost, lost);
-}
-
-void Charges::confirm_bucket(const Debt& owed, const Drawn& answer) noexcept {
-    const Millis now = now_millis();
-    store_.zone->windows().change(owed.id, [&](BucketRecord& record) {
-        learn_bucket(record, owed.fill, now, answer.bucket.used);
-        note_returned(record, answer.returned);
-    });
 }
 
 void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
@@ -165,13 +163,8 @@ void Charges::start(ChargeCommand& command) {
 /// Adds the charge to one of the same window that is queued. False if there is none.
 bool Charges::joins(const Charge& charge) noexcept {
     const Debt& owed = charge.owed;
-    ChargeCommand* queued = queued_.find(owed.id, [&owed](const ChargeCommand& command) {
-        // A refund to a bucket is worth no more than its own end says, each by itself.
-        const bool same_end =
-            owed.of_bucket() ? owed.kind == DebtKind::charges : command.owed.reset == owed.reset;
-        return command.owed.kind == owed.kind && same_end &&
-               command.owed.receipt.ticket == owed.receipt.ticket;
-    });
+    ChargeCommand* queued =
+        queued_.find(owed.id, [&owed](const ChargeCommand& command) { return command.owed.joins(owed); });
     if (queued == nullptr) {
         return false;
     }
@@ -198,14 +191,14 @@ void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::
                                const BucketReceipt& receipt) noexcept {
     Charge back;
     back.key = key;
-    back.owed = debt_of(demand, DebtKind::refunds, cost, reset, now_millis());
+    back.owed = debt_of(demand, DebtKind::refunds, cost, reset);
     back.owed.receipt_of_bucket = receipt;
     charge(back);
 }
 
 void Charges::wait(const std::string& key, Debt owed) noexcept {
     const Millis now = now_millis();
-    if ((owed.kind == DebtKind::refunds || owed.of_bucket()) && owed.reset <= now) {
+    if (!owed.moves_on() && owed.reset <= now) {
         expire(owed);
         return;
     }

@@ -239,8 +239,7 @@ private:
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;
-    void confirm(const Debt& owed, const Window& answer) noexcept override;
-    void confirm_bucket(const Debt& owed, const Drawn& answer) noexcept override;
+    void confirm(const Debt& owed, const Told& told) noexcept override;
 
     const StoreConf& store_;
     const std::string subject_;  // how logs name the primary

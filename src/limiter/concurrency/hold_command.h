@@ -32,10 +32,7 @@ public:
     /// Throws std::bad_alloc. `me` names this machine and outlives it.
     void begin(Owner& owner, std::string_view me, const KeySlots& of, const SlotsCall& what);
 
-    std::string_view encode(CommandWriter& writer) override { return writer.hold(key, told(), with_text()); }
-    const char* name() const noexcept override { return script(ScriptName::hold).file; }
     std::string_view window_key() const noexcept override { return key; }
-    std::size_t words_of_script() const noexcept override { return words_of_hold; }
     bool wanted() const noexcept override { return awaited; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -48,6 +45,7 @@ public:
     Queue<Entrance> waiting;  ///< until then; first come first served
 
 private:
+    std::string_view write(CommandWriter& writer) override { return writer.hold(key, told(), with_text()); }
     void deadline_passed() noexcept override { owner_->give_up(*this); }
 
     Owner* owner_ = nullptr;

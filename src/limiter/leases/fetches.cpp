@@ -31,10 +31,9 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         fetches->fail(*this, no_answer);
         return;
     }
-    std::int64_t granted = 0;
-    Window window;
-    const Fault fault = judge(node, *reply, granted, window);
-    if (granted != 0) {
+    Told told;
+    const Fault fault = judge(node, *reply, told);
+    if (told.granted != 0) {
         charges->reserved();
     }
     if (number != 0 && (fault == Fault::none || fault == Fault::malformed)) {
@@ -44,7 +43,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         doubt(nullptr);  // nor would this server say next time what became of it
     }
     if (fault == Fault::none) {
-        fetches->hand_out(*this, granted, window);
+        fetches->hand_out(*this, told.granted, told.window);
     } else {
         fetches->fail(*this, explain(fault));
     }

@@ -108,7 +108,7 @@ bool Hoard::look(const Noted& seen, bool all, Millis now) noexcept {
     DebtRecord note;
     bool found = false;
     zone_.debts().change(seen.id, [&](DebtRecord& open) {
-        if (!waits(open.kind) && !open.of_bucket() && (all || open.looked_at() == seen.looked_at)) {
+        if (open.of_window_tokens() && (all || open.looked_at() == seen.looked_at)) {
             note = open;
             found = true;
             open.tokens.looked_at = now;  // nobody else looks now
@@ -188,8 +188,8 @@ bool Hoard::note(std::string_view key, const Demand& demand, Ticks end) noexcept
     return zone_.debts().update(id, now, [&](DebtRecord& note) {
         note.reset = note.reset <= now + demand.life ? std::max(note.reset, reset) : reset;
         note.shard = digest;
-        note.window_kind = WindowKind::bucket;
-        note.kind = DebtKind::tokens;
+        note.window_kind = demand.window_kind;
+        note.kind = DebtKind::bucket_tokens;
         note.bucket_tokens = {demand.token, demand.fill, demand.life,
                               static_cast<std::uint32_t>(demand.rate.period)};
         note.set_key(key);
@@ -199,13 +199,13 @@ bool Hoard::note(std::string_view key, const Demand& demand, Ticks end) noexcept
 /// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted.
 Hoard::Left Hoard::look_at_bucket(const Noted& seen, bool all) noexcept {
     const auto note = zone_.debts().find(seen.id);
-    if (!note || !note->of_bucket_tokens() || note->reset != seen.reset) {
+    if (!note || note->kind != DebtKind::bucket_tokens || note->reset != seen.reset) {
         return Left::nothing;
     }
     Demand of;
     of.id = window_id_of(seen.id, *note);
     of.rate.period = note->bucket_tokens.period;
-    of.window_kind = WindowKind::bucket;
+    of.window_kind = note->window_kind;
     of.token = note->bucket_tokens.token;
     of.fill = note->bucket_tokens.fill;
     of.life = note->bucket_tokens.life;

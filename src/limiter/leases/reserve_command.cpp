@@ -18,11 +18,11 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     begin_by_digest();
 }
 
-std::string_view ReserveCommand::encode(CommandWriter& writer) {
+std::string_view ReserveCommand::write(CommandWriter& writer) {
     sent_at_ = now_millis();
     if (demand.of_bucket()) {
         asked_ = steady_nanos();
-        return writer.draw(key, draw(), with_text());
+        return writer.draw(key, {demand.token, demand.fill, demand.want, demand.least, parts}, with_text());
     }
     return writer.reserve(
         opening_at(sent_at_),
@@ -35,25 +35,23 @@ Opening ReserveCommand::opening_at(Millis now) const noexcept {
             latest_reset(demand.rate.period, now)};
 }
 
-Fault ReserveCommand::read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
-    if (demand.of_bucket()) {
-        const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
-        granted = drawn.taken;
-        window = drawn.bucket;
-        if (fault == Fault::none) {
-            node.clock().learn(drawn.told, asked_, steady_nanos());
-        }
-        return fault;
+Fault ReserveCommand::read(Node& node, const Reply& reply, Told& told) noexcept {
+    if (!draws()) {
+        const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
+                               demand.least,      sent_at_,           wanted_before};
+        return read_reserve(reply, call, told.granted, told.window);
     }
-    const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
-                           demand.least,      sent_at_,           wanted_before};
-    return read_reserve(reply, call, granted, window);
+    const Fault fault = read_told(reply, told);
+    if (fault == Fault::none) {
+        node.clock().learn(told.clock, asked_, steady_nanos());
+    }
+    return fault;
 }
 
-Fault ReserveCommand::judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept {
-    const Fault fault = read(node, reply, granted, window);
+Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept {
+    const Fault fault = read(node, reply, told);
     blame(node, fault, reply);
-    if (granted != 0) {
+    if (told.granted != 0) {
         charges->proven(node);
     }
     return fault;

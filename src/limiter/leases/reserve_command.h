@@ -7,8 +7,6 @@
 #include "core/limit/window.h"
 #include "limiter/charges/demand.h"
 #include "limiter/wire/script_command.h"
-#include "redis/decode.h"
-#include "redis/script_reply.h"
 
 namespace rate_limit {
 
@@ -19,28 +17,21 @@ struct Debt;
 /// be gone when it is answered.
 class ReserveCommand : public ScriptCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override {
-        return script(demand.of_bucket() ? ScriptName::bucket : ScriptName::reserve).file;
-    }
     std::string_view window_key() const noexcept override { return key; }
-    std::size_t words_of_script() const noexcept override {
-        return demand.of_bucket() ? words_of_bucket : words_of_reserve;
-    }
 
 protected:
     /// Throws std::bad_alloc. `charges`: of the same primary.
     void begin(std::string_view key, const Demand& what, Charges& of);
 
+    std::string_view write(CommandWriter& writer) override;
     Opening opening_at(Millis now) const noexcept;
-    Draw draw() const noexcept { return {demand.token, demand.fill, demand.want, demand.least, parts}; }
 
     /// The answer as it is; what it says of the node's clock the node learns. What is granted is 0 on any
     /// fault.
-    Fault read(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+    Fault read(Node& node, const Reply& reply, Told& told) noexcept;
 
     /// Reads the answer as read() does, and tells the node and the charges what else it says about them.
-    Fault judge(Node& node, const Reply& reply, std::int64_t& granted, Window& window) noexcept;
+    Fault judge(Node& node, const Reply& reply, Told& told) noexcept;
 
     /// The true delivery where another node may have become the primary since it was sent: what the former
     /// one did may be lost with it.
@@ -52,7 +43,6 @@ protected:
     /// Tells the node what the reply says about it.
     void blame(Node& node, Fault fault, const Reply& reply) noexcept;
 
-    Drawn drawn;                     // bucket.lua's answer
     std::int64_t number = 0;         // a batch's, if it may be asked for again; else 0
     std::int64_t wanted_before = 0;  // tokens asked for under this number already
     Charges* charges = nullptr;

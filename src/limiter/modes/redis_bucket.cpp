@@ -52,7 +52,8 @@ Debt owe_bucket(AppliedLimit& applied, const Demand& demand, std::int64_t cost, 
         record.truth = Truth::redis;
         charge(record, *applied.bucket, now, cost);
     });
-    return debt_of(demand, DebtKind::charges, demand.owed_for(cost), 0, now);
+    const Millis full = now + std::max<Millis>(1000, millis_of(demand.fill));  // a second: batches take time
+    return debt_of(demand, DebtKind::charges, demand.owed_for(cost), full);
 }
 
 void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {

@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-std::string_view OverridesCommand::encode(CommandWriter& writer) {
+std::string_view OverridesCommand::write(CommandWriter& writer) {
     sent = true;
     switch (kind) {
         case Kind::version:

@@ -29,12 +29,6 @@ public:
 
     OverridesCommand() noexcept : ScriptCommand(true) {}
 
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override {
-        return kind == Kind::change  ? script(ScriptName::overrides).file
-               : kind == Kind::whole ? "HGETALL"
-                                     : "HMGET";
-    }
     bool wanted() const noexcept override { return owner != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -53,6 +47,7 @@ public:
     bool sent = false;  ///< it may have reached the primary
 
 private:
+    std::string_view write(CommandWriter& writer) override;
     static void put_back(OverridesCommand& command) noexcept;
 
     std::string key_;

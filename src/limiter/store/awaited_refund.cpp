@@ -5,23 +5,12 @@
 #include "core/free_list.h"
 #include "limiter/store/shard.h"
 #include "limiter/wire/script_command.h"
-#include "redis/script_reply.h"
 
 namespace rate_limit {
 
 /// Belongs to the node until it is answered; `refund` is null when nobody waits.
 class AwaitedRefundCommand final : public ScriptCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override {
-        sent = true;
-        if (what.of_bucket()) {
-            return writer.draw(key, draw(), with_text());
-        }
-        return writer.refund(key, what.cost, what.reset, {}, Emptied::stays, with_text());
-    }
-    const char* name() const noexcept override {
-        return script(what.of_bucket() ? ScriptName::bucket : ScriptName::refund).file;
-    }
     std::string_view window_key() const noexcept override { return key; }
     bool wanted() const noexcept override { return refund != nullptr; }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
@@ -35,7 +24,11 @@ public:
 private:
     friend class AwaitedRefund;
 
-    Draw draw() const noexcept { return {what.token, what.fill, -what.cost, 0, 1}; }
+    std::string_view write(CommandWriter& writer) override {
+        sent = true;
+        return what.of_bucket() ? writer.draw(key, {what.token, what.fill, -what.cost, 0, 1}, with_text())
+                                : writer.refund(key, what.cost, what.reset, {}, Emptied::stays, with_text());
+    }
     void end(const char* failure, bool in_doubt) noexcept;
     const char* take(Node& node, const Reply& reply, bool& in_doubt) noexcept;
 
@@ -61,10 +54,9 @@ void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* 
 
 /// Null, or why the primary did nothing; or perhaps something, where that is `in_doubt`.
 const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_doubt) noexcept {
-    Drawn drawn;
-    const Fault fault =
-        what.of_bucket() ? read_draw(reply, draw(), now_millis(), drawn) : read_charge(reply, window_);
-    window_ = what.of_bucket() ? drawn.bucket : window_;
+    Told told;
+    const Fault fault = read_told(reply, told);
+    window_ = told.window;
     if (fault != Fault::none) {
         in_doubt = fault == Fault::malformed;
         if (in_doubt) {
@@ -80,7 +72,7 @@ const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_
     charges->count_given_back();
     charges->given_back(key, what, window_);
     // Nothing was written where there is no window, or a bucket is full: a replica says the same.
-    if (what.of_bucket() ? window_.used > nanos_of(now_millis()) : window_.reset != 0) {
+    if (told.wrote) {
         charges->proven(node);
     }
     return nullptr;

@@ -6,20 +6,23 @@
 #include "limiter/store/shard.h"
 #include "limiter/wire/script_command.h"
 #include "redis/decode.h"
-#include "redis/script_reply.h"
 
 namespace rate_limit {
+
+namespace {
+
+/// In the order of WindowKind. No node but the primary runs scripts, and the clocks of replicas differ; and
+/// what a former primary knows of slots may be lost with it.
+constexpr std::array<Read::From, 5> nodes_for = {Read::From::any_node, Read::From::any_node,
+                                                 Read::From::any_node, Read::From::primary,
+                                                 Read::From::still_primary};
+
+}  // namespace
 
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
 /// The scripts of buckets and of slots are asked for nothing, and write nothing then.
 class ReadCommand final : public ScriptCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override {
-        return as.kind == WindowKind::bucket  ? script(ScriptName::bucket).file
-               : as.kind == WindowKind::slots ? script(ScriptName::hold).file
-                                              : "HMGET";
-    }
     std::string_view window_key() const noexcept override { return read->key_; }
     bool wanted() const noexcept override { return read != nullptr; }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
@@ -27,36 +30,32 @@ public:
     void begin(Read& of, const Node& to) noexcept {
         read = &of;
         node = &to;
-        as = of.as_;
         begin_by_digest();
-    }
-
-    bool calls_script() const noexcept {
-        return as.kind == WindowKind::bucket || as.kind == WindowKind::slots;
     }
 
     /// A server that refuses a script, for want of Lua or of a right, still serves plain reads.
     Access access() const noexcept { return calls_script() ? Access::write : Access::read; }
 
-    Fault take(const Reply& reply, Window& window, Held& held) const noexcept;
+    Fault take(const Reply& reply, Told& told) const noexcept;
 
     Read* read = nullptr;
     const Node* node = nullptr;
-    ReadAs as;
 
 private:
-    friend class Read;
+    std::string_view write(CommandWriter& writer) override;
 
-    Draw draw() const noexcept { return {1, as.fill, 0, 0, 1}; }
+    bool calls_script() const noexcept {
+        return nodes_for[static_cast<std::size_t>(read->as_.kind)] != Read::From::any_node;
+    }
 
     /// A number below all others changes nothing: the script says what stands.
     Hold question() const noexcept { return {read->shard_->holds().me(), -1, 0, 0, 0, Holds::ttl}; }
 };
 
-std::string_view ReadCommand::encode(CommandWriter& writer) {
-    switch (as.kind) {
+std::string_view ReadCommand::write(CommandWriter& writer) {
+    switch (read->as_.kind) {
         case WindowKind::bucket:
-            return writer.draw(read->key_, draw(), with_text());
+            return writer.draw(read->key_, {1, read->as_.fill, 0, 0, 1}, with_text());
         case WindowKind::slots:
             return writer.hold(read->key_, question(), with_text());
         default:
@@ -64,17 +63,10 @@ std::string_view ReadCommand::encode(CommandWriter& writer) {
     }
 }
 
-Fault ReadCommand::take(const Reply& reply, Window& window, Held& held) const noexcept {
-    if (as.kind == WindowKind::slots) {
-        return read_held(reply, question(), held);
-    }
-    if (as.kind != WindowKind::bucket) {
-        return read_check(reply, window);
-    }
-    Drawn drawn;
-    const Fault fault = read_draw(reply, draw(), now_millis(), drawn);
-    window = drawn.bucket;
-    return fault;
+Fault ReadCommand::take(const Reply& reply, Told& told) const noexcept {
+    return draws()          ? read_told(reply, told)
+           : calls_script() ? read_held(reply, question(), told.held)
+                            : read_check(reply, told.window);
 }
 
 namespace {
@@ -102,12 +94,12 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
     shard_ = &shard;
     shard.hedges().begin(msec_now());
     key_ = key;
-    from_ = as.kind == WindowKind::bucket || as.kind == WindowKind::slots ? From::primary : from;
+    from_ = std::max(from, nodes_for[static_cast<std::size_t>(as.kind)]);
     as_ = as;
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
-        finish(from_ == From::primary ? no_primary : no_node);
+        finish(from_ == From::any_node ? no_node : no_primary);
     }
 }
 
@@ -145,11 +137,14 @@ bool Read::ask_next() noexcept {
 }
 
 void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexcept {
-    if (as_.kind == WindowKind::slots && !node.is_primary()) {
-        lost(command);  // what a former primary knows of slots may be lost with it
+    if (from_ == From::still_primary && !node.is_primary()) {
+        lost(command);
         return;
     }
-    const Fault fault = command.take(reply, window_, held_);
+    Told told;
+    const Fault fault = command.take(reply, told);
+    window_ = told.window;
+    held_ = told.held;
     if (fault == Fault::none) {
         node.served();
         by_primary_ = node.is_primary();
@@ -167,7 +162,7 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
 void Read::lost(ReadCommand& command) noexcept {
     forget(command);
     if (!ask_next()) {
-        finish_if_alone(from_ == From::primary ? no_primary : no_node);
+        finish_if_alone(from_ == From::any_node ? no_node : no_primary);
     }
 }
 

@@ -28,7 +28,8 @@ class Read final : public Answer {
 public:
     enum class From : unsigned char {
         any_node,
-        primary,  ///< no other node will do
+        primary,        ///< no other node will do
+        still_primary,  ///< nor the primary, if it is no more when it answers
     };
 
     Read() = default;

@@ -6,7 +6,7 @@
 #include "core/free_list.h"
 #include "limiter/leases/reserve_command.h"
 #include "limiter/store/shard.h"
-#include "redis/script_reply.h"
+#include "redis/decode.h"
 
 namespace rate_limit {
 
@@ -22,8 +22,6 @@ namespace rate_limit {
 /// bucket is full, the script lets it live on.
 class ReservationCommand final : public ReserveCommand {
 public:
-    std::string_view encode(CommandWriter& writer) override;
-    const char* name() const noexcept override;
     bool wanted() const noexcept override { return reservation != nullptr || mends(); }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -34,34 +32,42 @@ public:
 private:
     friend class Reservation;
 
-    enum class Step : unsigned char { increment, repair, put_back, script };
+    enum class Step : unsigned char {
+        increment,  // the plain command to a window
+        repair,     // its repair
+        take,       // the plain command to a bucket
+        keep,       // it lets the key live on
+        put_back,
+        script,
+    };
 
     struct Result {
         Delivery delivery;
         Fault fault = Fault::none;
-        std::int64_t granted = 0;
-        Window window;
+        Told told{};
         std::optional<Reservation::Stored> stored{};
-        BucketReceipt receipt{};  // for what was taken of a bucket
     };
+
+    std::string_view write(CommandWriter& writer) override;
 
     bool awaited() const noexcept { return reservation != nullptr && reservation->waiting(); }
 
     /// It gives back what was charged, or repairs the key: the request need not be there any more.
-    bool mends() const noexcept { return back != 0 || step_ == Step::repair; }
+    bool mends() const noexcept { return back != 0 || repairs(); }
+    bool repairs() const noexcept { return step_ == Step::repair || step_ == Step::keep; }
+    bool is_plain() const noexcept { return step_ == Step::increment || step_ == Step::take; }
     bool goes_on(Node& from, const Reply& reply) noexcept;
     bool counted(Node& from, const Reply& reply) noexcept;
     bool took(Node& from, const Reply& reply) noexcept;
     bool put_back(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
     Draw draw_of_step() const noexcept;
-    Reservation::Stored stored_by(const Drawn& answer, bool written) const noexcept;
+    Reservation::Stored stored_by(const Told& told, bool written) const noexcept;
     void end_plain() noexcept;
     Result result_of_plain(Node& from, const Reply& reply) noexcept;
     Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
     void took_write(Node& from) noexcept;
     Result result_of(Node& from, Delivery delivery, const Reply* reply) noexcept;
-    Result granted(const Window& window) const noexcept;
     void tell(const Result& result) noexcept;
     void part_with(const Result& result) noexcept;
 
@@ -73,27 +79,34 @@ private:
     BucketReceipt taken_;  // for what the plain command took
 };
 
-std::string_view ReservationCommand::encode(CommandWriter& writer) {
+std::string_view ReservationCommand::write(CommandWriter& writer) {
     const bool again = std::exchange(sent, true);
-    sent_ticks_ = ticks_now();
-    if (demand.of_bucket()) {
-        if (step_ == Step::increment && may_take(again)) {
-            return taking_.filling ? writer.take_of_filling(key, taking_.cost)
-                                   : writer.take(key, taking_.latest, taking_.cost);
-        }
-        step_ = step_ == Step::increment ? Step::script : step_;
-        return step_ == Step::script ? ReserveCommand::encode(writer)
-                                     : writer.draw(key, draw_of_step(), with_text());
-    }
     const Millis now = now_millis();
-    if (step_ == Step::repair) {
-        // A window of its own: what the lost one gives back must not find this one.
-        return writer.repair(opening_at(now), with_text());
+    sent_ticks_ = ticks_now();
+    switch (step_) {
+        case Step::increment:
+            if (charges->outlasts_answer(demand.open_until, now)) {
+                return writer.increment(key, demand.want);
+            }
+            break;
+        case Step::repair:
+            // A window of its own: what the lost one gives back must not find this one.
+            return writer.repair(opening_at(now), with_text());
+        case Step::take:
+            if (may_take(again)) {
+                return taking_.filling ? writer.take_of_filling(key, taking_.cost)
+                                       : writer.take(key, taking_.latest, taking_.cost);
+            }
+            break;
+        case Step::keep:
+            return writer.draw(key, {demand.token, demand.fill, 0, 0, 0}, with_text());
+        case Step::put_back:
+            return writer.draw(key, {demand.token, demand.fill, -back, 0, 0, taken_}, with_text());
+        case Step::script:
+            break;
     }
-    if (step_ == Step::increment && !charges->outlasts_answer(demand.open_until, now)) {
-        step_ = Step::script;
-    }
-    return step_ == Step::increment ? writer.increment(key, demand.want) : ReserveCommand::encode(writer);
+    step_ = Step::script;
+    return ReserveCommand::write(writer);
 }
 
 /// A command that was redirected takes nothing: the other node has another clock.
@@ -104,25 +117,6 @@ bool ReservationCommand::may_take(bool again) noexcept {
            charges->outlasts_answer(demand.open_until, now_millis());
 }
 
-/// The draw of a bucket's script beside a request's wish: to let the key live on, or to put back.
-Draw ReservationCommand::draw_of_step() const noexcept {
-    return {demand.token,
-            demand.fill,
-            step_ == Step::repair ? 0 : -back,
-            0,
-            0,
-            back != 0 ? taken_ : BucketReceipt{}};
-}
-
-const char* ReservationCommand::name() const noexcept {
-    if (demand.of_bucket()) {
-        return step_ == Step::increment ? "BITFIELD" : ReserveCommand::name();
-    }
-    return step_ == Step::increment ? "HINCRBY"
-           : step_ == Step::repair  ? script(ScriptName::repair).file
-                                    : ReserveCommand::name();
-}
-
 void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     end_plain();
     delivery = became(from, delivery, reply);
@@ -130,7 +124,7 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
         return;
     }
     const Result result = result_of(from, delivery, reply);
-    if (result.granted != 0) {
+    if (result.told.granted != 0) {
         charges->reserved();
     }
     if (reservation != nullptr) {
@@ -149,18 +143,18 @@ void ReservationCommand::end_plain() noexcept {
 }
 
 /// The bucket as lua/bucket.lua stores it, from when it was sent.
-Reservation::Stored ReservationCommand::stored_by(const Drawn& answer, bool written) const noexcept {
+Reservation::Stored ReservationCommand::stored_by(const Told& told, bool written) const noexcept {
     if (!written) {
-        return {std::nullopt, answer.returned};
+        return {std::nullopt, told.returned};
     }
-    const Millis missing = (answer.bucket.used - nanos_of(now_millis())) / nanos_in_milli;
-    return {sent_ticks_ + static_cast<std::uint32_t>(missing + stored_longer(demand.fill)), answer.returned};
+    const Millis missing = (told.window.used - nanos_of(now_millis())) / nanos_in_milli;
+    return {sent_ticks_ + static_cast<std::uint32_t>(missing + stored_longer(demand.fill)), told.returned};
 }
 
 /// True: one more command is on its way.
 bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
-    if (step_ == Step::increment) {
-        return demand.of_bucket() ? took(from, reply) : counted(from, reply);
+    if (is_plain()) {
+        return step_ == Step::take ? took(from, reply) : counted(from, reply);
     }
     // A request that is gone needs no grant; but what was charged goes back all the same, and the key is
     // repaired.
@@ -215,7 +209,7 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
         // away to be a bucket's: this cost was a part of that.
         back = stored && !fits ? demand.want : 0;
         taken_.at = back != 0 ? 0 : taken_.at;
-        step_ = back != 0 ? Step::put_back : stored && fits ? Step::repair : Step::script;
+        step_ = back != 0 ? Step::put_back : stored && fits ? Step::keep : Step::script;
     }
     from.submit(*this);
     return true;
@@ -239,26 +233,20 @@ void ReservationCommand::took_write(Node& from) noexcept {
     charges->proven(from);
 }
 
-ReservationCommand::Result ReservationCommand::granted(const Window& window) const noexcept {
-    return {Delivery::answered, Fault::none, demand.want, window};
-}
-
 ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
                                                          const Reply* reply) noexcept {
-    if (step_ == Step::repair) {
+    if (repairs()) {
         return result_of_repair(from, delivery, reply);
     }
-    if (delivery == Delivery::answered && step_ == Step::increment) {
+    if (delivery == Delivery::answered && is_plain()) {
         return result_of_plain(from, *reply);
     }
-    Result result{delivery, Fault::none, 0, {}};
+    Result result{delivery};
     if (delivery == Delivery::answered && (step_ == Step::script || reply->is_error())) {
-        result.fault = awaited() ? judge(from, *reply, result.granted, result.window)
-                                 : read(from, *reply, result.granted, result.window);
-        if (demand.of_bucket() && drawn.told != 0) {
-            result.stored = stored_by(drawn, result.granted != 0);
+        result.fault = awaited() ? judge(from, *reply, result.told) : read(from, *reply, result.told);
+        if (result.told.clock != 0) {
+            result.stored = stored_by(result.told, result.told.granted != 0);
         }
-        result.receipt = drawn.receipt;
     }
     // After any other answer the script may have given it back.
     const bool refused = delivery == Delivery::answered && reply->is_error();
@@ -269,41 +257,44 @@ ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery de
 }
 
 ReservationCommand::Result ReservationCommand::result_of_plain(Node& from, const Reply& reply) noexcept {
-    Window window{0, demand.open_until};
-    Nanos missing = 0;
-    bool stored = false;
-    const Fault fault = demand.of_bucket() ? read_taking(reply, taking_, missing, stored)
-                                           : read_increment(reply, window.used);
-    if (fault != Fault::none) {
-        blame(from, fault, reply);
-        return {Delivery::answered, fault, 0, {}};
+    Result result{Delivery::answered};
+    Told& told = result.told;
+    if (step_ == Step::take) {
+        Nanos missing = 0;
+        bool stored = false;
+        result.fault = read_taking(reply, taking_, missing, stored);
+        told.window = full_after(missing, now_millis());
+        told.receipt = receipt_of(taking_, missing, demand.returned);
+    } else {
+        told.window.reset = demand.open_until;
+        result.fault = read_increment(reply, told.window.used);
+    }
+    if (result.fault != Fault::none) {
+        blame(from, result.fault, reply);
+        return {Delivery::answered, result.fault};
     }
     took_write(from);
-    Result result = granted(demand.of_bucket() ? full_after(missing, now_millis()) : window);
-    result.receipt = demand.of_bucket() ? receipt_of(taking_, missing, demand.returned) : BucketReceipt{};
+    told.granted = demand.want;
     return result;
 }
 
 /// The plain command was answered: granted, whatever becomes of the repair.
 ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Delivery delivery,
                                                                 const Reply* reply) noexcept {
-    Window window =
-        demand.of_bucket() ? full_after(taking_.cost, now_millis()) : Window{demand.want, demand.open_until};
-    Fault fault = Fault::none;
-    Drawn again;
+    Result result{Delivery::answered};
+    Told& told = result.told;
     if (delivery == Delivery::answered) {
-        Window told;
-        fault = demand.of_bucket() ? read_draw(*reply, draw_of_step(), now_millis(), again)
-                                   : read_charge(*reply, told);
-        blame(from, fault, *reply);
-        told = demand.of_bucket() ? again.bucket : told;
-        window = told.reset != 0 ? told : window;
+        blame(from, read_told(*reply, told), *reply);
     }
-    Result result = granted(window);
-    if (again.told != 0) {
-        result.stored = stored_by(again, true);
+    if (told.clock != 0) {
+        result.stored = stored_by(told, true);
     }
-    result.receipt = taken_;
+    if (told.window.reset == 0) {
+        told.window = step_ == Step::keep ? full_after(taking_.cost, now_millis())
+                                          : Window{demand.want, demand.open_until};
+    }
+    told.granted = demand.want;
+    told.receipt = taken_;
     return result;
 }
 
@@ -315,10 +306,10 @@ void ReservationCommand::tell(const Result& result) noexcept {
         of.in_doubt_ = true;
         doubt(nullptr);
     }
-    of.granted_ = result.granted;
-    of.window_ = result.window;
+    of.granted_ = result.told.granted;
+    of.window_ = result.told.window;
     of.stored_ = result.stored;
-    of.receipt_ = result.receipt;
+    of.receipt_ = result.told.receipt;
     if (!of.waiting()) {
         return;
     }
@@ -336,9 +327,9 @@ void ReservationCommand::part_with(const Result& result) noexcept {
         return;
     }
     const std::int64_t cost = owed ? owed->cost : 0;
-    const std::int64_t granted = demand.owed_for(result.granted);
+    const std::int64_t granted = demand.owed_for(result.told.granted);
     if (granted > cost) {
-        charges->refund_uncounted(key, demand, granted - cost, result.window.reset, result.receipt);
+        charges->refund_uncounted(key, demand, granted - cost, result.told.window.reset, result.told.receipt);
     }
     if (granted < cost) {
         Charge rest;
@@ -354,7 +345,10 @@ void ReservationCommand::part_with(const Result& result) noexcept {
 void Reservation::start(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
     begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
     Node* node = shard.nodes().choose_primary();
-    const std::int64_t under_way = demand.of_bucket() && demand.open_until != 0 ? demand.want : 0;
+    using Step = ReservationCommand::Step;
+    const Step plain = demand.of_bucket() ? Step::take : Step::increment;
+    const Step step = demand.open_until != 0 ? plain : Step::script;
+    const std::int64_t under_way = step == Step::take ? demand.want : 0;
     if (node == nullptr) {
         shard.charges().end_plain(demand.id, under_way);
         end(no_primary);
@@ -368,8 +362,7 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.sent = false;
         command.under_way_ = under_way;
         command.to_ = node;
-        command.step_ =
-            demand.open_until != 0 ? ReservationCommand::Step::increment : ReservationCommand::Step::script;
+        command.step_ = step;
         command_ = &command;
         command.charges->go_before(demand.id);
         node->submit(command);

@@ -69,7 +69,8 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
     if (!note) {
         return;
     }
-    const bool stays = note->reset > now - reload_time || (note->of_bucket() && lives(zone, *note));
+    const bool of_bucket = note->kind == DebtKind::bucket_tokens;
+    const bool stays = note->reset > now - reload_time || (of_bucket && lives(zone, *note));
     bool gone = false;
     zone.debts().change(seen.id, [&](DebtRecord& ended) {
         if (!waits(ended.kind) && ended.reset == seen.reset) {
@@ -77,7 +78,7 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
             gone = !stays;
         }
     });
-    if (gone && note->of_bucket()) {
+    if (gone && of_bucket) {
         zone.windows().change(window_id_of(seen.id, *note), [&](BucketRecord& record) {
             const bool dead = record.mark == note->terms() && !are_alive(record.batch().end, fresh_ticks());
             record.leased = dead ? 0 : record.leased;
