@@ -36,9 +36,6 @@ struct Demand {
         return of_bucket() ? std::min(cost, fill / token) * token : cost;
     }
 
-    /// A part of a bucket that was leased.
-    bool of_leased_bucket() const noexcept { return life != 0; }
-
     /// Whether both have the same rate and burst, so that they can share leased tokens of a bucket.
     bool sees_bucket_as(const Demand& other) const noexcept {
         return token == other.token && fill == other.fill;

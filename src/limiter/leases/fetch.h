@@ -72,7 +72,7 @@ public:
 
     /// Whether a bucket's tokens may be dead when they come: they are for those alone that wait already.
     bool is_old() const noexcept {
-        return demand.of_leased_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
+        return demand.of_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
     }
 
     Fetches* fetches = nullptr;
@@ -111,6 +111,15 @@ struct Sharing {
             }
             seat = next;
         }
+    }
+
+    /// Serves each request for which so many tokens are left.
+    void serve_from(std::int64_t& left) noexcept {
+        serve([&left](const Demand& demand) {
+            const bool enough = demand.want <= left;
+            left -= enough ? demand.want : 0;
+            return enough;
+        });
     }
 
     Queue<Seat> waiting;

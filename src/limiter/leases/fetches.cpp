@@ -109,7 +109,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
-            open = demand.of_leased_bucket() && open->demand.sees_bucket_as(demand) ? &fetch : open;
+            open = demand.of_bucket() && open->demand.sees_bucket_as(demand) ? &fetch : open;
             opens = open == &fetch;
         }
     } catch (...) {
@@ -130,7 +130,7 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     bool batched = !is_leaving();
     Fetch& fetch = take(key, demand, batched);
     const Millis now = now_millis();
-    if (demand.of_leased_bucket()) {
+    if (demand.of_bucket()) {
         size_up(fetch, batched);
         return fetch;
     }
@@ -235,7 +235,7 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    if (!fetch.demand.of_leased_bucket()) {
+    if (!fetch.demand.of_bucket()) {
         zone_.windows().change(fetch.demand.id, end_fetch);
     } else if (fetch.batch) {
         zone_.windows().change(fetch.demand.id,
@@ -251,7 +251,7 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
 
 /// Hands out what the primary granted.
 void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
-    if (fetch.demand.of_leased_bucket()) {
+    if (fetch.demand.of_bucket()) {
         hand_out_of_bucket(fetch, granted, answer);
         return;
     }
@@ -301,11 +301,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
 void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
                              Sharing& sharing) noexcept {
     std::int64_t left = granted;
-    sharing.serve([&left](const Demand& demand) {
-        const bool enough = demand.want <= left;
-        left -= enough ? demand.want : 0;
-        return enough;
-    });
+    sharing.serve_from(left);
     sharing.used = answer.used - left;
     if (left != 0) {
         hoard_.refund(fetch.key, fetch.demand, left, answer.reset);
@@ -379,11 +375,7 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
     counters_.add(TokenEvent::fetched, granted);
     if (!hand_out_here(fetch, granted, answer, sharing, dying)) {
         std::int64_t left = granted;
-        sharing.serve([&left](const Demand& demand) {
-            const bool enough = demand.want <= left;
-            left -= enough ? demand.want : 0;
-            return enough;
-        });
+        sharing.serve_from(left);
         dying = {left, end_of(fetch.asked, fetch.demand.life)};
     }
     (void)hoard_.refund(fetch.key, fetch.demand, dying);
@@ -424,11 +416,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
         }
         std::int64_t pool = alive(record, terms) + granted;
         sharing.end = oldest_end(record, terms, end);
-        sharing.serve([&pool](const Demand& demand) {
-            const bool enough = demand.want <= pool;
-            pool -= enough ? demand.want : 0;
-            return enough;
-        });
+        sharing.serve_from(pool);
         counters_.add(TokenEvent::lost, take_forgotten(record, terms));
         dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
         sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);

@@ -44,9 +44,7 @@ public:
 private:
     std::string_view write(CommandWriter& writer) override;
 
-    bool calls_script() const noexcept {
-        return nodes_for[static_cast<std::size_t>(read->as_.kind)] != Read::From::any_node;
-    }
+    bool calls_script() const noexcept { return words_of_script() != 0; }
 
     /// A number below all others changes nothing: the script says what stands.
     Hold question() const noexcept { return {read->shard_->holds().me(), -1, 0, 0, 0, Holds::ttl}; }

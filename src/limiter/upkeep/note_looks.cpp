@@ -55,11 +55,10 @@ bool lives(Zone& zone, const DebtRecord& note) noexcept {
 /// The tokens at hand that the note is about.
 std::int64_t tokens_of(Zone& zone, const Seen& seen) noexcept {
     const Record record = zone.windows().find(seen.id).value_or(Record{});
-    if (record.kind == RecordKind::bucket) {
-        const auto bucket = record.as<BucketRecord>();
-        return bucket.mark == seen.terms ? at_hand(bucket) : 0;
-    }
-    return record.reset == seen.reset ? at_hand(record.as<WindowRecord>()) : 0;
+    const auto bucket = record.as<BucketRecord>();  // one of the two has none
+    const auto window = record.as<WindowRecord>();
+    return (bucket.mark == seen.terms ? at_hand(bucket) : 0) +
+           (window.reset == seen.reset ? at_hand(window) : 0);
 }
 
 /// A note that has ended, of a shard that is not configured here: no longer, or not yet, while a reload
@@ -69,8 +68,7 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
     if (!note) {
         return;
     }
-    const bool of_bucket = note->kind == DebtKind::bucket_tokens;
-    const bool stays = note->reset > now - reload_time || (of_bucket && lives(zone, *note));
+    const bool stays = note->reset > now - reload_time || lives(zone, *note);
     bool gone = false;
     zone.debts().change(seen.id, [&](DebtRecord& ended) {
         if (!waits(ended.kind) && ended.reset == seen.reset) {
@@ -78,7 +76,7 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
             gone = !stays;
         }
     });
-    if (gone && of_bucket) {
+    if (gone && note->kind == DebtKind::bucket_tokens) {
         zone.windows().change(window_id_of(seen.id, *note), [&](BucketRecord& record) {
             const bool dead = record.mark == note->terms() && !are_alive(record.batch().end, fresh_ticks());
             record.leased = dead ? 0 : record.leased;
