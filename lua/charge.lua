@@ -9,34 +9,56 @@ if type(text) == 'table' then
     if string.sub(text.err, 1, 9) ~= 'WRONGTYPE' then
         return text  -- it says nothing of the window: the user may not do this, ...
     end
-    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
     text, replaced = '', 1
 end
 -- tonumber() alone would accept '1e12', '0x7f' and 'nan'.
 local reset = text and string.find(text, '^[1-9]%d*$') and tonumber(text)
+local before = not text and redis.call('HGET', key, 'used')
 
+-- What the user may not do is refused, and sent again: then all must be as it was. HSET is refused before anything is changed; where
+-- PEXPIRE is, what has been written is taken back.
 -- Arguments go to Redis as the strings they came as: Lua would write a time as 1.7e+12.
-local function open_with(...)
-    redis.call('HSET', key, ...)
-    redis.call('PEXPIRE', key, string.format('%.0f', tonumber(proposed) - now + 1000))
+local function open_with(used)
+    if replaced then
+        if string.sub(redis.pcall('HSET', key, 'reset', proposed).err, 1, 9) == 'WRONGTYPE' then
+            redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
+        end
+    elseif text then
+        before = redis.call('HGET', key, 'used')
+    end
+    redis.call('HSET', key, 'used', used, 'reset', proposed)
+    local life = string.format('%.0f', tonumber(proposed) - now + 1000)
+    if type(redis.pcall('PEXPIRE', key, life)) ~= 'table' then
+        return
+    end
+    for field, value in pairs({used = before, reset = not replaced and text}) do
+        local back = value and redis.pcall('HSET', key, field, value) or redis.pcall('HDEL', key, field)
+        if type(back) == 'table' then
+            error('a charge was stored without an expiry')  -- and is not to be sent again
+        end
+    end
+    redis.call('PEXPIRE', key, life)  -- says why
 end
 
--- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here.
-if not text and redis.call('HGET', key, 'used') or reset and reset > now and reset <= latest then
-    -- Fails where used is no integer, or too large; below cost it was negative, and from 10^15 on it is no limit's. None of these is a
-    -- count to go on from.
+-- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here. From 10^15 on it is no
+-- limit's.
+local count = before and #before < 16 and (string.find(before, '^[1-9]%d*$') or before == '0') and before + cost
+if count and count < 1e15 then
+    open_with(string.format('%.0f', count))
+    return {count, tonumber(proposed)}
+end
+if reset and reset > now and reset <= latest then
+    -- Fails where used is no integer, or too large; below cost it was negative. None of these is a count to go on from.
     local used = redis.pcall('HINCRBY', key, 'used', cost)
     if type(used) == 'number' then
         if used >= tonumber(cost) and used < 1e15 then
-            if not text then
-                open_with('reset', proposed)
-            end
-            return {used, reset or tonumber(proposed)}
+            return {used, reset}
         end
+        redis.call('HINCRBY', key, 'used', string.format('%.0f', 0 - cost))
     elseif not (string.find(used.err, 'not an integer', 1, true) or string.find(used.err, 'overflow', 1, true)) then
         return used  -- it says nothing of the count: the user may not do this, memory is short, ...
     end
 end
 
-open_with('used', cost, 'reset', proposed)
+open_with(cost)
 return {tonumber(cost), tonumber(proposed), replaced}

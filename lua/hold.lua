@@ -63,8 +63,10 @@ end
 local sum, first, last
 local lapsed = {}
 local others, mine, stands = 0, 0, 0
+local before = {}
 if count > many then
     local two = redis.call('HMGET', key, me, '+')
+    before[me], before['+'] = two[1], two[2]
     sum, first, last = read_sum(two[2] or '')
     mine, stands = read(two[1] or '')
     others = math.max(0, (sum or 0) - mine)
@@ -75,11 +77,12 @@ if not sum then
     for i = 1, #fields, 2 do
         local slots, number, deadline = read(fields[i + 1])
         if fields[i] == me then
+            before[me] = fields[i + 1]
             mine, stands = valid(deadline) and slots or 0, number
         elseif valid(deadline) then
             others = others + slots
             first, last = math.min(first, deadline), math.max(last, deadline)
-        else
+        elseif fields[i] ~= '+' or count <= many then
             lapsed[#lapsed + 1] = fields[i]
         end
     end
@@ -88,9 +91,6 @@ if stands > number then
     return {mine, others, stands}
 end
 
-for _, field in ipairs(lapsed) do
-    redis.call('HDEL', key, field)
-end
 local got = math.min(want, math.max(mine, limit - others))
 if got < least then
     got = least - 1
@@ -99,12 +99,10 @@ if replaced then
     if got == 0 and least > 0 then
         return {0, 0, number}
     end
-    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
 end
 local changes = {}
-if got == 0 and least > 0 then
-    redis.call('HDEL', key, me)
-else
+local leaves = got == 0 and least > 0
+if not leaves then
     last = math.max(last, now + ttl)
     changes = {me, string.format('%.0f %.0f %.0f', got, now + ttl, number)}
 end
@@ -112,8 +110,33 @@ if count > many then
     changes[#changes + 1] = '+'
     changes[#changes + 1] = string.format('%.0f:%.0f:%.0f', others + got, math.min(first, now + ttl), last)
 end
+
+-- What the user may not do is refused: then all is left as it was. HDEL and HSET are refused before anything is changed; where PEXPIRE is,
+-- what has been written is taken back.
+if leaves then
+    redis.call('HDEL', key, '')  -- no machine has this name
+end
+if replaced and string.sub(redis.pcall('HSET', key, unpack(changes)).err, 1, 9) == 'WRONGTYPE' then
+    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
+end
 if #changes > 0 then
     redis.call('HSET', key, unpack(changes))
 end
-redis.call('PEXPIRE', key, string.format('%.0f', last - now + 1000))
+local life = string.format('%.0f', last - now + 1000)
+if type(redis.pcall('PEXPIRE', key, life)) == 'table' then
+    for i = 1, #changes, 2 do
+        local field, was = changes[i], before[changes[i]]
+        local back = was and redis.pcall('HSET', key, field, was) or redis.pcall('HDEL', key, field)
+        if type(back) == 'table' then
+            error('slots were stored without an expiry')
+        end
+    end
+    redis.call('PEXPIRE', key, life)  -- says why
+end
+if leaves then
+    redis.call('HDEL', key, me)
+end
+for _, field in ipairs(lapsed) do
+    redis.pcall('HDEL', key, field)
+end
 return {got, others, number, replaced}

@@ -2,28 +2,54 @@
 -- KEYS[1]: a hash of `version`, a number that grows, and a field for each override. ARGV: the least version after this; how many overrides there may be; `=` and
 -- what the version must still say for all to begin anew, or nothing; the field, and its value, empty where the override ends; then more fields and values: where
 -- all is to begin anew, the others that there are, else overrides that have ended, which go unless somebody has set them since.
--- Returns all fields and values as they are then; none, and nothing is set: there are too many.
+-- Returns all fields and values as they are then; none, and nothing is set: there are too many. What the user may not do is refused before
+-- anything is changed.
 
 local key, most, field, value = KEYS[1], tonumber(ARGV[2]), ARGV[4], ARGV[5]
-local version = redis.call('HGET', key, 'version') or ''
-local anew = ARGV[3] == '=' .. version
-
-if anew then
-    redis.call('DEL', key)
+local call = redis.call
+local before = call('HGETALL', key)
+local known, ended, count = {}, {}, 0
+for i = 1, #before, 2 do
+    known[before[i]] = before[i + 1]
 end
+local version = known.version or ''
+local anew = ARGV[3] == '=' .. version
+local fields = anew and {} or known
 for i = 6, #ARGV, 2 do
     if anew then
-        redis.call('HSET', key, ARGV[i], ARGV[i + 1])
-    elseif ARGV[3] == '' and redis.call('HGET', key, ARGV[i]) == ARGV[i + 1] then
-        redis.call('HDEL', key, ARGV[i])
+        fields[ARGV[i]] = ARGV[i + 1]
+    elseif ARGV[3] == '' and fields[ARGV[i]] == ARGV[i + 1] then
+        fields[ARGV[i]] = nil
+        ended[#ended + 1] = ARGV[i] ~= field and ARGV[i] or nil
+    end
+end
+for _ in pairs(fields) do
+    count = count + 1
+end
+if value ~= '' and count > most and not fields[field] then
+    return {}
+end
+local next_version = string.format('%.0f', math.max(tonumber(ARGV[1]), anew and 0 or (tonumber(version) or 0) + 1))
+
+if value == '' or anew then
+    call('HDEL', key, '')  -- there is none
+end
+if anew then
+    if #before > 0 then
+        call('HSET', key, before[1], before[2])
+        call('DEL', key)
+    end
+    for i = 6, #ARGV, 2 do
+        call('HSET', key, ARGV[i], ARGV[i + 1])
     end
 end
 if value == '' then
-    redis.call('HDEL', key, field)
-elseif redis.call('HLEN', key) <= most or redis.call('HGET', key, field) then
-    redis.call('HSET', key, field, value)
+    call('HSET', key, 'version', next_version)
+    call('HDEL', key, field)
 else
-    return {}
+    call('HSET', key, field, value, 'version', next_version)
 end
-redis.call('HSET', key, 'version', string.format('%.0f', math.max(tonumber(ARGV[1]), anew and 0 or (tonumber(version) or 0) + 1)))
-return redis.call('HGETALL', key)
+for _, other in ipairs(ended) do
+    redis.pcall('HDEL', key, other)
+end
+return call('HGETALL', key)

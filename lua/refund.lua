@@ -2,6 +2,7 @@
 -- unless it has fields of others, or `keep` is there: then the window stays open until its end.
 -- A caller that numbers its calls, each higher than the one before, may make one again that was not answered, under the same
 -- number: the field r:ME has the last one's. What that or an earlier one gives back is back already.
+-- What the user may not do is refused before anything is written.
 -- KEYS[1]: a hash of used and reset. ARGV: cost, reset and perhaps keep ('' if not), me and number. Returns {used, reset}; {0, 0} if that window is not there, or not any more.
 
 local key, cost, reset, keep = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3] and ARGV[3] ~= ''
@@ -42,15 +43,13 @@ end
 if not mine then
     return {back == 0 and used or call('HINCRBY', key, 'used', string.format('%.0f', -back)), tonumber(reset)}
 end
-if not fields[3] then
-    local count = call('HLEN', key)
-    local pairs = count > 256 and count % 32 == 0 and redis.pcall('HGETALL', key) or {}
-    for i = 1, #pairs, 2 do
-        local other = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
-        if other and other < number - age then
-            call('HDEL', key, pairs[i])
-        end
+local count = fields[3] and 0 or call('HLEN', key)
+call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])  -- written even where nothing is left to give back
+local pairs = count > 256 and count % 32 == 0 and redis.pcall('HGETALL', key) or {}
+for i = 1, #pairs, 2 do
+    local other = string.match(pairs[i], '^[gr]:') and tonumber(string.match(pairs[i + 1], '^%d+'))
+    if other and other < number - age then
+        redis.pcall('HDEL', key, pairs[i])
     end
 end
-call('HSET', key, 'used', string.format('%.0f', used - back), mine, ARGV[5])  -- written even where nothing is left to give back
 return {used - back, tonumber(reset)}

@@ -23,16 +23,29 @@ local used, reset = whole(fields[1]), whole(fields[2])
 local open = reset and reset > now and reset <= latest
 local closed = reset and reset <= now
 
+local changes = {}
 if closed or not used then
     used = 0
-    redis.call('HSET', key, 'used', '0')
+    changes = {'used', '0'}
 end
 if not open then
     -- A count without a reset comes from a HINCRBY that found no key: it belongs to the window opened here.
     reset = tonumber(proposed)
-    redis.call('HSET', key, 'reset', proposed)
+    changes[#changes + 1] = 'reset'
+    changes[#changes + 1] = proposed
 end
-if not open or ttl == -1 then
-    redis.call('PEXPIRE', key, string.format('%.0f', reset - now + 1000))
+if #changes > 0 then
+    redis.call('HSET', key, unpack(changes))
+end
+local life = string.format('%.0f', reset - now + 1000)
+if (not open or ttl == -1) and type(redis.pcall('PEXPIRE', key, life)) == 'table' then
+    for i = 1, #changes, 2 do  -- where the user may not do this, all is left as it was
+        local field, was = changes[i], fields[changes[i] == 'used' and 1 or 2]
+        local back = was and redis.pcall('HSET', key, field, was) or redis.pcall('HDEL', key, field)
+        if type(back) == 'table' then
+            error('a window was stored without an expiry')
+        end
+    end
+    redis.call('PEXPIRE', key, life)  -- says why
 end
 return {used, reset}

@@ -23,23 +23,36 @@ if fields.err then
     elseif want == 0 and not mine then
         return {0, 0, 0}
     end
-    redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
     fields, replaced = {}, 1
 end
 local used, reset = fields[1], fields[2]
 used = used and #used < 16 and (find(used, '^[1-9]%d*$') or used == '0') and tonumber(used)
 reset = reset and #reset < 16 and find(reset, '^[1-9]%d*$') and tonumber(reset)
 
+-- What the user may not do is refused, and sent again: then all must be as it was. HSET is refused before anything is changed; where
+-- PEXPIRE is, what has been written is taken back. Without `expiry` the key lives until a second after the window that opens.
 -- Arguments go to Redis as strings: Lua would write a large number as 1.7e+12.
-local function open_with(count)
-    call('HSET', key, 'used', format('%.0f', count), 'reset', proposed)
-    call('PEXPIRE', key, format('%.0f', tonumber(proposed) - now + 1000))
-    reset = tonumber(proposed)
+local function store(expiry, ...)
+    if replaced and string.sub(redis.pcall('HSET', key, ...).err, 1, 9) == 'WRONGTYPE' then
+        redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
+    end
+    call('HSET', key, ...)
+    expiry = expiry or format('%.0f', tonumber(proposed) - now + 1000)
+    if type(redis.pcall('PEXPIRE', key, expiry)) ~= 'table' then
+        return
+    end
+    for i, field in ipairs({'used', 'reset', mine}) do
+        local back = fields[i] and redis.pcall('HSET', key, field, fields[i]) or redis.pcall('HDEL', key, field)
+        if type(back) == 'table' then
+            error('a window was stored without an expiry')  -- and is not to be sent again
+        end
+    end
+    call('PEXPIRE', key, expiry)  -- says why
 end
 
-if used and not fields[2] then
-    open_with(used)  -- such a count comes from HINCRBYs that found no key: it belongs to the window opened here
-end
+-- Such a count comes from HINCRBYs that found no key: it belongs to the window that is opened here.
+local adopted = used and not fields[2]
+reset = adopted and tonumber(proposed) or reset
 
 local open = used and reset and reset > now and reset <= latest
 local back = open and fields[2] == ARGV[9] and math.min(used, tonumber(ARGV[8])) or 0
@@ -48,16 +61,11 @@ used = open and used - back or 0
 -- A number is the time of its call in microseconds. Where a window has those of many workers, each 32nd that comes lets those be forgotten
 -- whose calls nobody makes again any more; and a number that is so far ahead is none.
 local age = 600000000
-if mine and not fields[3] then
-    local count = call('HLEN', key)
-    local pairs = count > 256 and count % 32 == 0 and redis.pcall('HGETALL', key) or {}
-    for i = 1, #pairs, 2 do
-        local other = match(pairs[i], '^[gr]:') and tonumber(match(pairs[i + 1], '^%d+'))
-        if other and other < now * 1000 - age then
-            call('HDEL', key, pairs[i])
-        end
+local count = mine and not fields[3] and not replaced and call('HLEN', key) or 0
+if mine and fields[3] then
+    if adopted then
+        store(nil, 'used', format('%.0f', used), 'reset', proposed)
     end
-elseif mine then
     local last = tonumber(match(fields[3], '^(%d+) %d+ %d+$') or 0)
     if last > number and last <= number + age then
         return {0, used, open and reset or 0}
@@ -74,21 +82,35 @@ local granted = math.min(want, left, math.max(least, (left - left % parts) / par
 if granted < least then
     granted = 0
 end
-if granted ~= 0 and not open then
-    open_with(granted)
-elseif not mine and granted ~= back then
-    call('HINCRBY', key, 'used', format('%.0f', granted - back))
-end
-used = used + granted
 if granted == 0 and not open then
     if mine and want == 0 then
-        call('HSET', key, mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
-        call('PEXPIRE', key, 60000)
+        store('60000', mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
+    elseif replaced then
+        redis.pcall('DEL', key)
     end
     return {0, 0, 0, replaced}
 end
+used = used + granted
+local opens = adopted or not open
+reset = opens and tonumber(proposed) or reset
 if mine then  -- a grant of nothing is noted, too, so that the call takes nothing if it comes late
     local much = granted == want and ARGV[2] or format('%.0f', granted)
-    call('HSET', key, 'used', format('%.0f', used), mine, ARGV[11] .. ' ' .. much .. ' ' .. (open and fields[2] or proposed))
+    local note = ARGV[11] .. ' ' .. much .. ' ' .. (opens and proposed or fields[2])
+    if opens then
+        store(nil, 'used', format('%.0f', used), 'reset', proposed, mine, note)
+    else
+        call('HSET', key, 'used', format('%.0f', used), mine, note)
+    end
+elseif opens then
+    store(nil, 'used', format('%.0f', used), 'reset', proposed)
+elseif granted ~= back then
+    call('HINCRBY', key, 'used', format('%.0f', granted - back))
+end
+local pairs = count > 256 and count % 32 == 0 and redis.pcall('HGETALL', key) or {}
+for i = 1, #pairs, 2 do
+    local other = match(pairs[i], '^[gr]:') and tonumber(match(pairs[i + 1], '^%d+'))
+    if other and other < now * 1000 - age then
+        redis.pcall('HDEL', key, pairs[i])
+    end
 end
 return {granted, used, reset, replaced}

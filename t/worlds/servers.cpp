@@ -21,8 +21,9 @@ void stop(ServerFault kind, Redis& primary) {
 
 /// Some of the commands that the limiter sends.
 void forbid(std::uint64_t bits, ServerState::Names& names) {
-    constexpr std::array<const char*, 7> commands{"hincrby", "evalsha",       "hmget",      "bitfield",
-                                                  "eval",    "cluster|slots", "script|load"};
+    constexpr std::array commands{"hincrby",     "evalsha", "hmget",   "bitfield", "eval",    "cluster|slots",
+                                  "script|load", "hget",    "hgetall", "hlen",     "hdel",    "del",
+                                  "get",         "set",     "pttl",    "info",     "pexpire", "hset"};
     for (std::size_t i = 0; i < commands.size(); ++i) {
         if ((bits >> 2 * i & 3) == 0) {
             names.insert(commands.at(i));
