@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
-/// A part of the zone, taken from that quarter, is for overrides: at most what all of them take.
+/// A part of the zone, taken from that quarter, is for overrides.
 constexpr std::size_t override_part = 32;
 
 /// So much is for the rates that limits of variable rates have had.
@@ -59,10 +59,11 @@ constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t least_counters = std::size_t{4} * 1024;
 
-constexpr std::size_t hot_key_bytes(std::size_t size) noexcept {
-    const std::size_t bytes =
-        std::min(size / hot_keys_part, HotKeyBoard::bytes_for(HotKeyBoard::most_shards));
-    return bytes < HotKeyBoard::bytes_for(1) ? HotKeyBoard::bytes_for(0) : bytes;
+/// Of a part with a board: room for one record at least, and for `most` at most.
+template <typename OnBoard>
+constexpr std::size_t board_bytes(std::size_t bytes, std::size_t most) noexcept {
+    return std::clamp(bytes, OnBoard::bytes_for(1) + OnBoard::alignment,
+                      OnBoard::bytes_for(most) + OnBoard::alignment);
 }
 
 constexpr std::size_t place_bytes(std::size_t size, std::size_t workers) noexcept {
@@ -73,11 +74,6 @@ constexpr std::size_t place_bytes(std::size_t size, std::size_t workers) noexcep
 constexpr std::size_t running_bytes(std::size_t size, std::size_t places) noexcept {
     return std::clamp(size / running_part, RunningCounts::least_bytes_for(places),
                       RunningCounts::bytes_for(places));
-}
-
-std::size_t override_bytes(std::size_t size) noexcept {
-    return std::clamp(size / override_part, OverrideTable::bytes_for(1) + OverrideTable::alignment,
-                      OverrideTable::bytes_for(OverrideTable::most) + OverrideTable::alignment);
 }
 
 }  // namespace
@@ -134,10 +130,11 @@ bool Zone::use_parts(std::size_t size, UseTable&& use_table) noexcept {
            part(offenders_, std::min(third, Offenders::bytes_for(workers)), user, workers, since()) &&
            part(nodes_, std::min(third, NodeBoard::bytes_for(NodeBoard::most_nodes)), user) &&
            part(counters_, counting + sizeof(Fixed) - used(), user, workers) &&
-           part(overrides_, override_bytes(size), user) &&
+           part(overrides_, board_bytes<OverrideTable>(size / override_part, OverrideTable::most), user) &&
            table(debts_, counting + waiting - used(), debt_bytes_) &&
            part(seen_rates_, std::min(size / rates_part, most_rates)) &&
-           part(hot_keys_, hot_key_bytes(size), user) && part(places_, place_bytes(size, workers)) &&
+           part(hot_keys_, board_bytes<HotKeyBoard>(size / hot_keys_part, HotKeyBoard::most_shards), user) &&
+           part(places_, place_bytes(size, workers)) &&
            part(running_, running_bytes(size, places_.most()), places_.most()) &&
            table(windows_, size - used(), window_bytes_);
 }

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "core/counts/hot_keys.h"
 #include "core/limit/window.h"
-#include "core/table/layout_mark.h"
-#include "core/table/owned_lock.h"
+#include "core/table/board.h"
+#include "core/text/kept_text.h"
 
 namespace rate_limit {
 
@@ -18,7 +16,7 @@ namespace rate_limit {
 /// all have had the time to add theirs, one process takes the sum, once.
 ///
 /// A shard for which there is no room has no sum in that minute, in any process. What a process that died
-/// would have added is missing; where it died while it added, that shard has no sum in that minute.
+/// would have added is missing.
 class HotKeyBoard {
 public:
     static constexpr std::size_t alignment = LayoutMark::alignment;
@@ -50,21 +48,18 @@ public:
         std::uint64_t store = 0;
         std::uint64_t commands = 0;
         HotKeys keys;  ///< the keys of some of the commands
-        std::array<char, most_name> text;
-        std::size_t length = 0;
-
-        std::string_view name() const noexcept { return {text.data(), length}; }
+        KeptText<most_name> name;
     };
 
-    static constexpr std::size_t bytes_for(std::size_t shards) noexcept {
-        return sizeof(Header) + shards * sizeof(Record);
+    static constexpr std::size_t bytes_for(std::size_t shards) noexcept { return Sums::bytes_for(shards); }
+
+    /// Memory that is all zero at first; each process calls this as `user`, with the same size. False: there
+    /// is no room for one shard.
+    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept {
+        return board_.use(memory, size, most_shards, user) && shards() != 0;
     }
 
-    /// Memory that is all zero at first, perhaps with room for no shard; each process calls this as `user`,
-    /// with the same size. False: it is too small even so.
-    [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
-
-    std::size_t shards() const noexcept { return places_; }
+    std::size_t shards() const noexcept { return board_.places(); }
 
     /// This process has sent the shard so many commands in the minute of minute_of(). `ticks`: milliseconds
     /// of a steady clock that all processes share, modulo 2^32. Waits for other processes.
@@ -76,32 +71,26 @@ public:
     bool take(Millis now, std::uint32_t ticks, Sum& sum) noexcept;
 
 private:
-    enum class State : std::uint32_t {
-        complete,  ///< all that was added is in the sum
-        changing,  ///< by the lock's owner, perhaps a dead one
-        over,      ///< taken, or spoilt: nothing is added in this minute any more
-    };
-
-    struct alignas(alignment) Header {
-        OwnedLock lock;                     // guards the records
-        std::atomic<std::uint32_t> untold;  // 0: no sum is waiting
-    };
-
-    struct alignas(alignment) Record {
-        std::uint64_t digest;  // 0: free, and so are all behind it
+    /// The beginning of a record: what its sum is of.
+    struct Part {
+        std::uint64_t digest;  // of the shard; 0: free
         std::uint64_t minute;
-        std::atomic<State> state;
         std::uint32_t added;  // ticks, when something was added last
+        bool untold;          // nobody has taken the sum
+
+        bool is_due(Millis now, std::uint32_t ticks) const noexcept;
+    };
+
+    struct Record {
+        Part part;
         Sum sum;
     };
 
-    Record* place_for(const Shard& shard, std::uint64_t minute) noexcept;
-    static bool is_due(const Record& record, Millis now, std::uint32_t ticks) noexcept;
+    using Sums = Board<Record>;
 
-    LockUser user_;
-    Header* header_ = nullptr;
-    Record* records_ = nullptr;
-    std::size_t places_ = 0;
+    std::size_t place_for(std::uint64_t digest, std::uint64_t minute) const noexcept;
+
+    Sums board_;
 };
 
 }  // namespace rate_limit

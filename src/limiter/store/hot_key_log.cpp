@@ -37,7 +37,7 @@ const StoreConf* find_store_of(const Configuration& main, std::uint64_t digest) 
 
 void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum& sum,
              const HotKeys::Key& key) noexcept {
-    const std::string_view shard = sum.name();
+    const std::string_view shard = sum.name;
     const bool in_cluster = !store.shards.empty() && store.shards.front().in_cluster;
     const std::uint64_t percent = std::uint64_t{100} * key.certain() / sum.keys.noted();
     log_line(process_log(), LogLevel::warn,
