@@ -9,7 +9,7 @@
 
 #include "core/counts/counter_table.h"
 #include "core/counts/debt_counts.h"
-#include "core/counts/hot_key_board.h"
+#include "core/counts/hot_keys.h"
 #include "core/counts/last_hour.h"
 #include "core/counts/node_board.h"
 #include "core/counts/offenders.h"

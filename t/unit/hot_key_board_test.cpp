@@ -1,4 +1,4 @@
-#include "core/counts/hot_key_board.h"
+#include "core/counts/hot_keys.h"
 
 #include <atomic>
 #include <cstdint>
@@ -28,9 +28,8 @@ constexpr Millis then = start + HotKeyBoard::minute + HotKeyBoard::patience;
 
 HotKeys some(std::uint64_t id, int count) {
     HotKeys keys;
-    const std::size_t place = keys.take(id);
-    for (int i = 1; i < count; ++i) {
-        keys.raise(place);
+    for (int i = 0; i < count; ++i) {
+        keys.raise(keys.find(id), id);
     }
     return keys.named([id](std::size_t) { return HotKeys::Key{id, id + 1, 0, 0}; });
 }

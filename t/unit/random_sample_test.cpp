@@ -1,4 +1,4 @@
-#include "core/counts/random_sample.h"
+#include "core/counts/hot_keys.h"
 
 #include <cstdint>
 

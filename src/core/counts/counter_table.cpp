@@ -123,28 +123,10 @@ std::uint64_t CounterTable::sum(std::size_t place, std::size_t counter) const no
 }
 
 /// No process gives its slot back: when it has died, others see that, and it counts to its very end.
-void CounterTable::claim_slot() noexcept {
-    const std::uint64_t self = OwnedLock::word_of(user_.self);
-    slot_ = shared_slot;
-    for (std::size_t slot = 1; slot < slots_ && self != 0; ++slot) {
-        if (owners_[slot].load(std::memory_order_relaxed) == self) {
-            slot_ = slot;
-            return;
-        }
-    }
-    for (std::size_t slot = 1; slot < slots_ && self != 0; ++slot) {
-        std::uint64_t owner = owners_[slot].load(std::memory_order_acquire);
-        const bool free = owner == 0 || !user_.is_alive(OwnedLock::owner_of(owner));
-        if (free && owners_[slot].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
-            slot_ = slot;
-            return;
-        }
-    }
-}
-
 void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept {
     if (slot_ == no_slot) {
-        claim_slot();
+        const std::optional<std::size_t> own = claim_one(owners_ + 1, slots_ - 1, user_);
+        slot_ = own ? *own + 1 : shared_slot;
         own_ = slot_ != shared_slot ? cells_ + slot_ * groups_ : nullptr;
     }
     std::atomic<std::uint64_t>& cell = cells_[slot_ * groups_ + place].counts[counter];

@@ -98,7 +98,6 @@ private:
     std::size_t find(Name name) const noexcept;
     void take(Place& place, Name name) noexcept;
     std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;
-    void claim_slot() noexcept;
 
     /// Raises a number that only this process writes.
     static void raise(std::atomic<std::uint64_t>& number, std::uint64_t more) noexcept {

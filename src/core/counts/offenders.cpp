@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <tuple>
+
+#include "core/counts/hot_keys.h"
 
 namespace rate_limit {
 
@@ -70,7 +74,6 @@ bool Offenders::use(void* memory, std::size_t size, const LockUser& user, std::s
     area_ = none;
     period_ = 0;
     tried_ = -1;
-    least_period_ = 0;
     return true;
 }
 
@@ -90,27 +93,16 @@ Offenders::View Offenders::view(std::size_t area, std::uint64_t period) const no
 
 /// No process gives its area back: when it has died, others see that.
 bool Offenders::claim(Millis now) noexcept {
-    const std::uint64_t self = OwnedLock::word_of(user_.self);
-    if (self == 0 || (tried_ >= 0 && now >= tried_ && now - tried_ < pause_between_claims)) {
+    if (tried_ >= 0 && now >= tried_ && now - tried_ < pause_between_claims) {
         return false;
     }
     tried_ = now;
-    for (std::size_t area = 0; area < areas(); ++area) {
-        if (owners_[area].load(std::memory_order_relaxed) == self) {
-            area_ = area;
-            return true;
-        }
+    const std::optional<std::size_t> own = claim_one(owners_, areas(), user_);
+    if (own) {
+        area_ = *own;
+        mend(area_);
     }
-    for (std::size_t area = 0; area < areas(); ++area) {
-        std::uint64_t owner = owners_[area].load(std::memory_order_acquire);
-        const bool free = owner == 0 || !user_.is_alive(OwnedLock::owner_of(owner));
-        if (free && owners_[area].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
-            area_ = area;
-            mend(area);
-            return true;
-        }
-    }
-    return false;
+    return own.has_value();
 }
 
 /// The process before may have died while a place changed hands. The place is nobody's then, and its count
@@ -133,7 +125,6 @@ void Offenders::mend(std::size_t area) noexcept {
 /// not believe.
 void Offenders::begin(const View& view, std::uint64_t period) noexcept {
     view.half->period.store(0, std::memory_order_relaxed);
-    least_period_ = 0;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     view.half->total.store(0, std::memory_order_relaxed);
     for (std::size_t at = 0; at < keys(); ++at) {
@@ -142,43 +133,6 @@ void Offenders::begin(const View& view, std::uint64_t period) noexcept {
         view.places[at].size.store(0, std::memory_order_relaxed);
     }
     view.half->period.store(period, std::memory_order_release);
-}
-
-/// The place of the id, or `none`.
-std::size_t Offenders::find(const View& view, std::uint64_t id) noexcept {
-    std::uint8_t& near = near_[id % near_.size()];
-    if (near < keys() && view.ids[near].load(std::memory_order_relaxed) == id) {
-        return near;
-    }
-    for (std::size_t at = 0; at < keys(); ++at) {
-        if (view.ids[at].load(std::memory_order_relaxed) == id) {
-            near = static_cast<std::uint8_t>(at);
-            return at;
-        }
-    }
-    return none;
-}
-
-/// The place with the fewest rejections. In a generation the fewest never become fewer, so the next place
-/// that has no more than were the fewest last time will do.
-std::size_t Offenders::find_least(const View& view, std::uint64_t period) noexcept {
-    if (least_period_ != period) {
-        least_period_ = period;
-        least_ = 0;
-    }
-    for (std::size_t steps = 0; steps < keys(); ++steps) {
-        least_at_ = least_at_ + 1 < keys() ? least_at_ + 1 : 0;
-        if (view.rejected[least_at_].load(std::memory_order_relaxed) <= least_) {
-            return least_at_;
-        }
-    }
-    for (std::size_t at = 0; at < keys(); ++at) {
-        if (at == 0 || view.rejected[at].load(std::memory_order_relaxed) < least_) {
-            least_ = view.rejected[at].load(std::memory_order_relaxed);
-            least_at_ = at;
-        }
-    }
-    return least_at_;
 }
 
 void Offenders::note(const Rejection& rejection, Millis now) noexcept {
@@ -196,14 +150,11 @@ void Offenders::note(const Rejection& rejection, Millis now) noexcept {
         begin(half, period);
     }
     raise(half.half->total);
-    std::size_t at = find(half, rejection.id);
-    if (at == none) {
-        at = find_least(half, period);
-        take(half, at, rejection);
-    } else {
-        raise(half.rejected[at]);
-    }
-    Place& place = half.places[at];
+    const KeyPlace key = find_key(
+        rejection.id, keys(), [&](std::size_t at) { return half.ids[at].load(std::memory_order_relaxed); },
+        [&](std::size_t at) { return half.rejected[at].load(std::memory_order_relaxed); });
+    key.is_taken ? raise(half.rejected[key.at]) : take(half, key.at, rejection);
+    Place& place = half.places[key.at];
     if (rejection.dry_run) {
         raise(place.dry_run);
     }
@@ -226,7 +177,6 @@ void Offenders::take(const View& view, std::size_t at, const Rejection& rejectio
     place.limit.store(rejection.limit, std::memory_order_relaxed);
     view.rejected[at].store(before + 1, std::memory_order_relaxed);
     place.sequence.store(place.sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    near_[rejection.id % near_.size()] = static_cast<std::uint8_t>(at);
 }
 
 /// keep_keys(false) may come at the same time: either its walk finds the text, or it is seen here.
@@ -278,57 +228,62 @@ void Offenders::note_keyless(std::uint64_t period) noexcept {
     } while (!word.compare_exchange_weak(before, after, std::memory_order_relaxed));
 }
 
-/// False: nobody's, or it keeps changing hands.
-bool Offenders::read_place(const View& view, std::size_t at, Found& found) noexcept {
-    const Place& place = view.places[at];
+/// Calls read(), which is false where the place is another key's, until the place has not changed hands
+/// meanwhile. False: read() was, or it keeps changing hands.
+template <typename Read>
+bool Offenders::read_steadily(const Place& place, Read&& read) {
     for (unsigned tries = 0; tries < most_tries; ++tries) {
         const std::uint32_t sequence = place.sequence.load(std::memory_order_acquire);
         if (sequence % 2 != 0) {
             continue;
         }
-        found.id = view.ids[at].load(std::memory_order_relaxed);
-        if (found.id == 0) {
+        if (!read()) {
             return false;
         }
-        // The count first: what is read after it can only have grown since.
-        found.rejected = view.rejected[at].load(std::memory_order_acquire);
-        found.over = place.over.load(std::memory_order_relaxed);
-        found.dry_run = place.dry_run.load(std::memory_order_relaxed);
-        found.limit = place.limit.load(std::memory_order_relaxed);
-        found.last = place.last.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_acquire);
         if (place.sequence.load(std::memory_order_relaxed) == sequence) {
-            found.dry_run = std::min(found.dry_run, found.rejected);
             return true;
         }
     }
     return false;
 }
 
-/// The text of the key, where it is kept and the place is still the key's.
-void Offenders::read_text(const View& view, std::size_t at, Offender& offender) {
+bool Offenders::read_place(const View& view, std::size_t at, Found& found) noexcept {
     const Place& place = view.places[at];
-    for (unsigned tries = 0; tries < most_tries; ++tries) {
-        const std::uint32_t sequence = place.sequence.load(std::memory_order_acquire);
-        if (sequence % 2 != 0) {
-            continue;
-        }
-        if (view.ids[at].load(std::memory_order_relaxed) != offender.id) {
-            return;
-        }
-        const std::uint32_t size = place.size.load(std::memory_order_relaxed);
-        std::array<char, most_text> text;
-        for (std::size_t i = 0; i < place.text.size(); ++i) {
-            const std::uint64_t word = place.text[i].load(std::memory_order_relaxed);
+    found.holder = &view.ids[at];
+    found.place = &place;
+    return read_steadily(place, [&] {
+        found.id = view.ids[at].load(std::memory_order_relaxed);
+        // The count first: what is read after it can only have grown since.
+        found.rejected = view.rejected[at].load(std::memory_order_acquire);
+        found.over = place.over.load(std::memory_order_relaxed);
+        found.dry_run =
+            std::min<std::uint64_t>(place.dry_run.load(std::memory_order_relaxed), found.rejected);
+        found.limit = place.limit.load(std::memory_order_relaxed);
+        found.last = place.last.load(std::memory_order_relaxed);
+        found.has_text = place.size.load(std::memory_order_relaxed) != 0;
+        return found.id != 0;
+    });
+}
+
+/// With the text of the key, where it is kept and the place is still the key's.
+Offenders::Offender Offenders::offender_of(const Found& found) {
+    Offender offender{found, {}, false};
+    std::array<char, most_text> text;
+    std::uint32_t size = 0;
+    const bool is_read = read_steadily(*found.place, [&] {
+        size = found.place->size.load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < found.place->text.size(); ++i) {
+            const std::uint64_t word = found.place->text[i].load(std::memory_order_relaxed);
             std::memcpy(text.data() + i * sizeof word, &word, sizeof word);
         }
-        std::atomic_thread_fence(std::memory_order_acquire);
-        if (place.sequence.load(std::memory_order_relaxed) == sequence) {
-            offender.key.assign(text.data(), std::min<std::size_t>(size & ~cut_bit, most_text));
-            offender.cut = (size & cut_bit) != 0;
-            return;
-        }
+        return found.holder->load(std::memory_order_relaxed) == found.id;
+    });
+    if (is_read) {
+        offender.key.assign(text.data(), std::min<std::size_t>(size & ~cut_bit, most_text));
+        offender.cut = (size & cut_bit) != 0;
     }
+    return offender;
 }
 
 /// Puts what the half has behind `found`, and its rejections to `total`. The clocks of two processes may be a
@@ -344,8 +299,6 @@ void Offenders::read_half(std::size_t half, std::uint64_t now, std::vector<Found
     for (std::size_t at = 0; at < keys(); ++at) {
         Found place;
         if (read_place(read, at, place)) {
-            place.half = static_cast<std::uint32_t>(half);
-            place.at = static_cast<std::uint32_t>(at);
             found.push_back(place);
         }
     }
@@ -358,44 +311,25 @@ void Offenders::read_half(std::size_t half, std::uint64_t now, std::vector<Found
     total += rejected;
 }
 
-/// Makes one of what several areas have of a key. `found` is sorted by id.
-std::vector<Offenders::Merged> Offenders::merge(const std::vector<Found>& found) {
-    std::vector<Merged> merged;
-    merged.reserve(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        const Found& each = found[i];
-        if (merged.empty() || merged.back().id != each.id) {
-            merged.push_back({each.id, 0, 0, i});
+/// Makes one of what several areas have of a key.
+void Offenders::merge(std::vector<Found>& found) {
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.id < b.id; });
+    std::size_t merged = 0;
+    for (const Found& each : found) {
+        if (merged == 0 || found[merged - 1].id != each.id) {
+            found[merged++] = each;
+            continue;
         }
-        merged.back().rejected += each.rejected;
-        merged.back().over += each.over;
-    }
-    return merged;
-}
-
-bool Offenders::Merged::heavier(const Merged& a, const Merged& b) noexcept {
-    const std::uint64_t a_certain = a.rejected - a.over;
-    const std::uint64_t b_certain = b.rejected - b.over;
-    return a_certain != b_certain     ? a_certain > b_certain
-           : a.rejected != b.rejected ? a.rejected > b.rejected
-                                      : a.id < b.id;
-}
-
-/// With its text, from whichever place has it.
-Offenders::Offender Offenders::offender_of(const Merged& merged, const std::vector<Found>& found) const {
-    Offender offender;
-    offender.id = merged.id;
-    offender.rejected = merged.rejected;
-    offender.over = merged.over;
-    offender.limit = found[merged.first].limit;
-    for (std::size_t i = merged.first; i < found.size() && found[i].id == merged.id; ++i) {
-        offender.dry_run += found[i].dry_run;
-        offender.last = std::max(offender.last, found[i].last);
-        if (offender.key.empty()) {
-            read_text(view(found[i].half / 2, found[i].half % 2), found[i].at, offender);
+        Found& all = found[merged - 1];
+        all.rejected += each.rejected;
+        all.over += each.over;
+        all.dry_run += each.dry_run;
+        all.last = std::max(all.last, each.last);
+        if (!all.has_text) {
+            std::tie(all.holder, all.place, all.has_text) = std::tie(each.holder, each.place, each.has_text);
         }
     }
-    return offender;
+    found.resize(merged);
 }
 
 /// There may be many thousand places: texts are read of those alone that are shown.
@@ -413,15 +347,14 @@ Offenders::Report Offenders::read(Millis now) const {
         const std::uint64_t age = (period + 1 - (keyless >> 40U)) & period_mask;
         report.total += age <= 2 ? keyless & keyless_mask : 0;
     }
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.id < b.id; });
-    std::vector<Merged> merged = merge(found);
-    const std::size_t shown = std::min(merged.size(), most_shown);
-    std::partial_sort(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(shown), merged.end(),
-                      Merged::heavier);
-    report.keys.reserve(shown);
-    for (std::size_t i = 0; i < shown; ++i) {
-        report.keys.push_back(offender_of(merged[i], found));
-    }
+    merge(found);
+    const auto shown = found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), most_shown));
+    std::partial_sort(found.begin(), shown, found.end(), [](const Found& a, const Found& b) {
+        return std::make_tuple(b.certain(), b.rejected, a.id) <
+               std::make_tuple(a.certain(), a.rejected, b.id);
+    });
+    report.keys.reserve(static_cast<std::size_t>(shown - found.begin()));
+    std::transform(found.begin(), shown, std::back_inserter(report.keys), offender_of);
     return report;
 }
 

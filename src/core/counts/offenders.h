@@ -16,12 +16,10 @@ namespace rate_limit {
 
 /// The keys that limits reject most often, in memory that processes share and that outlives them.
 ///
-/// Each process has an area of its own with a fixed number of keys: a key that is not among them takes the
-/// place of the one with the fewest rejections, and that one's count, which is then how far its own may be
-/// too high ("space-saving": Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k
-/// elements in data streams", 2005). So a key with more than 1/64 of a process's rejections has a place,
-/// however many others there are, and none costs more than a look at 64 places. Rejections are counted for
-/// ten minutes, the generation; what is read is the running generation and the one before, of all areas.
+/// Each process has an area of its own with a fixed number of keys, counted by the rule of find_key(). So a
+/// key with more than 1/64 of a process's rejections has a place, however many others there are, and none
+/// costs more than a look at 64 places. Rejections are counted for ten minutes, the generation; what is read
+/// is the running generation and the one before, of all areas.
 ///
 /// A process writes to its area alone. A new process takes the area of a dead one, with what is in it. While
 /// processes find no area free, their rejections have no key.
@@ -42,19 +40,23 @@ public:
         std::string_view key;
     };
 
-    /// A key at a limit, as all areas together have it.
-    struct Offender {
+    /// What is counted of a key at a limit.
+    struct Counted {
         std::uint64_t id = 0;
         std::uint64_t limit = 0;
         std::uint64_t rejected = 0;  ///< dry runs, too
         std::uint64_t over = 0;      ///< how many too many `rejected` can be
         std::uint64_t dry_run = 0;   ///< dry runs among `rejected`, at least
         Millis last = 0;             ///< when it was last rejected
-        std::string key;             ///< empty: not kept
-        bool cut = false;            ///< `key` is only the beginning
 
         /// Rejections that are certain.
         std::uint64_t certain() const noexcept { return rejected - over; }
+    };
+
+    /// A key at a limit, as all areas together have it.
+    struct Offender : Counted {
+        std::string key;   ///< empty: not kept
+        bool cut = false;  ///< `key` is only the beginning
     };
 
     struct Report {
@@ -141,40 +143,24 @@ private:
     bool claim(Millis now) noexcept;
     void mend(std::size_t area) noexcept;
     void begin(const View& view, std::uint64_t period) noexcept;
-    std::size_t find(const View& view, std::uint64_t id) noexcept;
-    std::size_t find_least(const View& view, std::uint64_t period) noexcept;
     void take(const View& view, std::size_t at, const Rejection& rejection) noexcept;
     void write_text(Place& place, std::string_view key) noexcept;
     void erase_text(Place& place) noexcept;
     void note_keyless(std::uint64_t period) noexcept;
-    /// A place as it was read, without its text.
-    struct Found {
-        std::uint64_t id = 0;
-        std::uint64_t limit = 0;
-        Millis last = 0;
-        std::uint32_t rejected = 0;
-        std::uint32_t over = 0;
-        std::uint32_t dry_run = 0;
-        std::uint32_t half = 0;  // the half where it was
-        std::uint32_t at = 0;
+    /// What was read of a place; and where, for its text.
+    struct Found : Counted {
+        const std::atomic<std::uint64_t>* holder = nullptr;  // the id of the place
+        const Place* place = nullptr;
+        bool has_text = false;
     };
 
-    /// All places of a key together.
-    struct Merged {
-        static bool heavier(const Merged& a, const Merged& b) noexcept;
-
-        std::uint64_t id;
-        std::uint64_t rejected;
-        std::uint64_t over;
-        std::size_t first;  // the first of them, among what was found
-    };
-
+    template <typename Read>
+    static bool read_steadily(const Place& place, Read&& read);
     static bool read_place(const View& view, std::size_t at, Found& found) noexcept;
-    static void read_text(const View& view, std::size_t at, Offender& offender);
+    static Offender offender_of(const Found& found);
     void read_half(std::size_t half, std::uint64_t now, std::vector<Found>& found,
                    std::uint64_t& total) const;
-    static std::vector<Merged> merge(const std::vector<Found>& found);
-    Offender offender_of(const Merged& merged, const std::vector<Found>& found) const;
+    static void merge(std::vector<Found>& found);
 
     LockUser user_;
     Header* header_ = nullptr;
@@ -184,17 +170,10 @@ private:
     std::size_t areas_ = 0;
     std::size_t keys_ = 0;
     Millis since_ = 0;
-    std::size_t area_ = none;               // this process's, claimed with its first rejection
-    std::uint64_t period_ = 0;              // the generation that it last noted in; 0: none
-    View own_;                              // the half of that generation
-    Millis tried_ = -1;                     // when it last looked for one
-    std::array<std::uint8_t, 256> near_{};  // places where ids were found, by their last bits
-
-    // In the generation `least_period_` no place has had fewer rejections than `least_` since it was looked
-    // for; `least_at_` is the place that was found last.
-    std::uint64_t least_period_ = 0;
-    std::uint32_t least_ = 0;
-    std::size_t least_at_ = 0;
+    std::size_t area_ = none;   // this process's, claimed with its first rejection
+    std::uint64_t period_ = 0;  // the generation that it last noted in; 0: none
+    View own_;                  // the half of that generation
+    Millis tried_ = -1;         // when it last looked for one
 };
 
 }  // namespace rate_limit

@@ -23,4 +23,22 @@ bool OwnedLock::wait(const LockUser& user, std::uint64_t self) noexcept {
     }
 }
 
+std::optional<std::size_t> claim_one(std::atomic<std::uint64_t>* owners, std::size_t count,
+                                     const LockUser& user) noexcept {
+    const std::uint64_t self = OwnedLock::word_of(user.self);
+    for (std::size_t i = 0; i < count && self != 0; ++i) {
+        if (owners[i].load(std::memory_order_relaxed) == self) {
+            return i;
+        }
+    }
+    for (std::size_t i = 0; i < count && self != 0; ++i) {
+        std::uint64_t owner = owners[i].load(std::memory_order_acquire);
+        const bool free = owner == 0 || !user.is_alive(OwnedLock::owner_of(owner));
+        if (free && owners[i].compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace rate_limit

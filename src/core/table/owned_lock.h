@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/table/process.h"
 
@@ -78,5 +80,10 @@ public:
 private:
     OwnedLock* lock_ = nullptr;
 };
+
+/// Finds the one of some things that is this process's own, or takes one for it that is nobody's or whose
+/// owner has died. `owners`: the owner of each, as OwnedLock::word_of(). Empty: others have them all.
+std::optional<std::size_t> claim_one(std::atomic<std::uint64_t>* owners, std::size_t count,
+                                     const LockUser& user) noexcept;
 
 }  // namespace rate_limit

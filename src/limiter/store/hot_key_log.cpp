@@ -4,7 +4,7 @@
 #include <cinttypes>
 #include <string_view>
 
-#include "core/counts/hot_key_board.h"
+#include "core/counts/hot_keys.h"
 #include "limiter/configuration.h"
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"

@@ -28,20 +28,21 @@ CommandSample::CommandSample(const StoreConf& store) noexcept
 void CommandSample::note(const Command& command) noexcept {
     const std::string_view key = command.window_key();
     const std::uint64_t id = xxh64(key, seed_);
-    const std::size_t place = keys_.find(id);
-    if (place != HotKeys::most && texts_[place].view() == key) {
-        keys_.raise(place);
-    } else if (key.empty() || key.size() > most_text || id == 0 || place != HotKeys::most) {
+    const KeyPlace place = keys_.find(id);
+    KeptText<most_text>& text = texts_[place.at];
+    if (key.empty() || key.size() > most_text || id == 0 || (place.is_taken && !(text == key))) {
         keys_.raise_rest();  // the last: somebody sends keys of the same hash
-    } else {
-        Text& text = texts_[keys_.take(id)];
-        text.length = key.copy(text.bytes.data(), most_text);
+        return;
+    }
+    keys_.raise(place, id);
+    if (!place.is_taken) {
+        text = key;
     }
 }
 
 /// The key at its limit, named as the log does; all 0: it has no name.
-HotKeys::Key CommandSample::key_of(const Text& text) const noexcept {
-    const WindowKeyParts parts = parts_of_window_key(text.view(), store_.prefix.size());
+HotKeys::Key CommandSample::key_of(std::string_view redis_key) const noexcept {
+    const WindowKeyParts parts = parts_of_window_key(redis_key, store_.prefix.size());
     if (parts.key.empty()) {
         return {};
     }

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/counts/hot_keys.h"
-#include "core/counts/random_sample.h"
 #include "core/limit/window.h"
+#include "core/text/kept_text.h"
 #include "limiter/store_conf.h"
 
 namespace rate_limit {
@@ -42,23 +42,15 @@ public:
 private:
     static constexpr std::size_t most_text = 192;
 
-    /// A Redis key.
-    struct Text {
-        std::array<char, most_text> bytes;
-        std::size_t length = 0;
-
-        std::string_view view() const noexcept { return {bytes.data(), length}; }
-    };
-
-    HotKeys::Key key_of(const Text& text) const noexcept;
+    HotKeys::Key key_of(std::string_view redis_key) const noexcept;
     void note(const Command& command) noexcept;
 
     const StoreConf& store_;
     RandomSample sample_;
     const std::uint64_t seed_;  // for the hash by which keys_ tells texts apart
     HotKeys keys_;
-    std::array<Text, HotKeys::most> texts_{};  // Redis keys in the places of keys_
-    std::uint64_t minute_;                     // that is being counted
+    std::array<KeptText<most_text>, HotKeys::most> texts_{};  // Redis keys in the places of keys_
+    std::uint64_t minute_;                                    // that is being counted
 };
 
 }  // namespace rate_limit
