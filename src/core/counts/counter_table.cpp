@@ -22,14 +22,14 @@ bool CounterTable::use(void* memory, std::size_t size, const LockUser& user, std
     }
     user_ = user;
     slots_ = slots;
-    groups_ = (size - fixed) / of_group;
+    const std::size_t groups = (size - fixed) / of_group;
     auto* at = static_cast<char*>(memory);
     header_ = reinterpret_cast<Header*>(at);
     at += sizeof(Header);
     owners_ = reinterpret_cast<std::atomic<std::uint64_t>*>(at);
     at += slots_ * sizeof(owners_[0]);
-    places_ = reinterpret_cast<Place*>(at);
-    at += groups_ * sizeof(Place);
+    places_.use(reinterpret_cast<Place*>(at), groups, header_->generation);
+    at += groups * sizeof(Place);
     at += (alignment - reinterpret_cast<std::uintptr_t>(at) % alignment) % alignment;
     cells_ = reinterpret_cast<Cells*>(at);
     slot_ = no_slot;
@@ -37,87 +37,22 @@ bool CounterTable::use(void* memory, std::size_t size, const LockUser& user, std
     return true;
 }
 
-/// A place, once taken, is never free again: a search ends at the first that is.
-std::size_t CounterTable::find(Name name) const noexcept {
-    for (std::size_t i = 0; i < groups_; ++i) {
-        const std::size_t place = (name.value() + i) % groups_;
-        const std::uint64_t found = places_[place].name.load(std::memory_order_acquire);
-        if (found == name.value()) {
-            return place;
-        }
-        if (found == 0) {
-            break;
-        }
-    }
-    return none;
-}
-
-void CounterTable::Naming::begin() noexcept {
-    table_.header_->generation.fetch_add(1, std::memory_order_relaxed);
-}
-
-void CounterTable::Naming::keep(Name name) noexcept {
-    set_generation(name, table_.header_->generation.load(std::memory_order_relaxed));
-}
-
-void CounterTable::Naming::drop(Name name) noexcept {
-    set_generation(name, 0);
-}
-
-void CounterTable::Naming::set_generation(Name name, std::uint32_t generation) noexcept {
-    const std::size_t place = table_.find(name);
-    if (place != none) {
-        table_.places_[place].generation.store(generation, std::memory_order_relaxed);
-    }
-}
-
-bool CounterTable::Naming::add(Name name) noexcept {
-    Place* oldest = nullptr;
-    std::uint32_t least = table_.header_->generation.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < table_.groups_; ++i) {
-        Place& place = table_.places_[(name.value() + i) % table_.groups_];
-        const std::uint64_t found = place.name.load(std::memory_order_relaxed);
-        if (found == name.value()) {
-            keep(name);
-            return true;
-        }
-        if (found == 0) {
-            table_.take(place, name);
-            return true;
-        }
-        const std::uint32_t generation =
-            found == changing ? 0 : place.generation.load(std::memory_order_relaxed);
-        if (generation < least) {
-            least = generation;
-            oldest = &place;
-        }
-    }
-    if (oldest != nullptr) {
-        table_.take(*oldest, name);
-    }
-    return oldest != nullptr;
-}
-
 /// The cells are their workers' own and are not touched: the new name counts from where they stand. A worker
 /// of an earlier configuration that has just seen the old name may still add one count to the new one.
-void CounterTable::take(Place& place, Name name) noexcept {
-    place.name.store(changing, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+void CounterTable::empty(std::size_t at) noexcept {
+    Place& place = places_[at];
     for (std::size_t counter = 0; counter < group_size; ++counter) {
-        place.base[counter].store(sum(static_cast<std::size_t>(&place - places_), counter),
-                                  std::memory_order_relaxed);
+        place.base[counter].store(sum(at, counter), std::memory_order_relaxed);
     }
     place.misses.store(0, std::memory_order_relaxed);
     place.misses_in_a_row.store(0, std::memory_order_relaxed);
     place.told.store(0, std::memory_order_relaxed);
-    place.generation.store(header_->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    place.name.store(name.value(), std::memory_order_release);
 }
 
 std::uint64_t CounterTable::sum(std::size_t place, std::size_t counter) const noexcept {
     std::uint64_t sum = 0;
     for (std::size_t slot = 0; slot < slots_; ++slot) {
-        sum += cells_[slot * groups_ + place].counts[counter].load(std::memory_order_relaxed);
+        sum += cells_[slot * groups() + place].counts[counter].load(std::memory_order_relaxed);
     }
     return sum;
 }
@@ -127,9 +62,9 @@ void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t mor
     if (slot_ == no_slot) {
         const std::optional<std::size_t> own = claim_one(owners_ + 1, slots_ - 1, user_);
         slot_ = own ? *own + 1 : shared_slot;
-        own_ = slot_ != shared_slot ? cells_ + slot_ * groups_ : nullptr;
+        own_ = slot_ != shared_slot ? cells_ + slot_ * groups() : nullptr;
     }
-    std::atomic<std::uint64_t>& cell = cells_[slot_ * groups_ + place].counts[counter];
+    std::atomic<std::uint64_t>& cell = cells_[slot_ * groups() + place].counts[counter];
     if (slot_ == shared_slot) {
         cell.fetch_add(more, std::memory_order_relaxed);
     } else {
@@ -160,8 +95,8 @@ std::uint32_t CounterTable::pause_after(std::uint32_t last, std::uint32_t now,
 CounterTable::Group::Group(CounterTable& table, Name name, Name otherwise) noexcept
     : table_(&table),
       name_(name),
-      place_(table.find(name)),
-      otherwise_(table.find(otherwise)),
+      place_(table.places_.find(name.value())),
+      otherwise_(table.places_.find(otherwise.value())),
       found_as_(place_ != none ? &table.places_[place_].name : nullptr) {}
 
 /// The first count of a process; and where the name has no place, or the process no slot of its own.

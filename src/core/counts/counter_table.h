@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/counts/named_places.h"
 #include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
 
@@ -15,11 +16,9 @@ namespace rate_limit {
 /// count is the sum over all slots, also those of processes that have died. A new process takes the slot of a
 /// dead one and goes on from what is there. Processes that find no slot free share the first.
 ///
-/// The names are those of the configuration at work, and those that workers add while they run. A name that
-/// is not configured any more keeps its group while there is room for new names: if it is configured again,
-/// it goes on from its old counts. When the table is full, a new name takes the group that has been out of
-/// use for longest and begins at 0. A name without a group is counted in the group of another name, which its
-/// user chooses.
+/// The groups are NamedPlaces: a name that is configured again goes on from its old counts, while its group
+/// is not another's; a new name begins at 0. A name without a group is counted in the group of another name,
+/// which its user chooses.
 ///
 /// Each group also counts misses, in all and in a row over all processes, which write them together. Where
 /// there are none, nothing is written.
@@ -54,7 +53,7 @@ public:
     [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user,
                            std::size_t workers) noexcept;
 
-    std::size_t groups() const noexcept { return groups_; }
+    std::size_t groups() const noexcept { return places_.count(); }
     std::size_t slots() const noexcept { return slots_; }
 
     /// True once in `interval` for one process, which then logs the counts. Times are milliseconds of a clock
@@ -87,16 +86,12 @@ private:
         Counts counts;
     };
 
-    /// The name of a place that is being given to another name, by the lock's owner, perhaps a dead one.
-    static constexpr std::uint64_t changing = 1;
-
-    static constexpr std::size_t none = ~std::size_t{0};
+    static constexpr std::size_t none = NamedPlaces<Place>::none;
     static constexpr std::size_t shared_slot = 0;
     static constexpr std::size_t no_slot = none;
 
     static std::uint32_t pause_after(std::uint32_t last, std::uint32_t now, std::uint32_t interval) noexcept;
-    std::size_t find(Name name) const noexcept;
-    void take(Place& place, Name name) noexcept;
+    void empty(std::size_t place) noexcept;
     std::uint64_t sum(std::size_t place, std::size_t counter) const noexcept;
 
     /// Raises a number that only this process writes.
@@ -108,10 +103,9 @@ private:
     LockUser user_;
     Header* header_ = nullptr;
     std::atomic<std::uint64_t>* owners_ = nullptr;  // each slot's process, as OwnedLock::word_of()
-    Place* places_ = nullptr;
+    NamedPlaces<Place> places_;
     Cells* cells_ = nullptr;  // slot after slot, a line for each place
     std::size_t slots_ = 0;
-    std::size_t groups_ = 0;
     std::size_t slot_ = no_slot;  // this process's, claimed with its first count
     Cells* own_ = nullptr;        // the cells of that slot; null where others count there too
 };
@@ -123,20 +117,15 @@ public:
         lock_.acquire(table.header_->lock, table.user_);
     }
 
-    /// A configuration brings its names: begin(), then keep() for each of them, then add() for each, the most
-    /// important first. What is not kept may give way.
-    void begin() noexcept;
-    void keep(Name name) noexcept;
-
-    /// Adds a name. A worker may do so alone, too, while a configuration is at work. False: there is no room.
-    bool add(Name name) noexcept;
-
-    /// The name is the first to give way from now on.
-    void drop(Name name) noexcept;
+    // As of NamedPlaces. A worker may add a name alone, too, while a configuration is at work.
+    void begin() noexcept { table_.places_.begin(); }
+    void keep(Name name) noexcept { table_.places_.keep(name.value()); }
+    void drop(Name name) noexcept { table_.places_.drop(name.value()); }
+    bool add(Name name) noexcept {
+        return table_.places_.add(name.value(), [this](std::size_t place) { table_.empty(place); });
+    }
 
 private:
-    void set_generation(Name name, std::uint32_t generation) noexcept;
-
     CounterTable& table_;
     HeldLock lock_;
 };

@@ -21,60 +21,16 @@ bool LastHour::use(void* memory, std::size_t size, const LockUser& user) noexcep
     }
     user_ = user;
     header_ = static_cast<Header*>(memory);
-    all_ = reinterpret_cast<Line*>(static_cast<char*>(memory) + sizeof(Header));
-    lines_ = (size - sizeof(Header)) / sizeof(Line);
+    lines_.use(reinterpret_cast<Line*>(header_ + 1), (size - sizeof(Header)) / sizeof(Line),
+               header_->generation);
     return true;
-}
-
-/// A line, once taken, is never free again: a search ends at the first that is.
-LastHour::Line* LastHour::find(std::uint64_t name) const noexcept {
-    for (std::size_t i = 0; i < lines_; ++i) {
-        Line& line = line_at(name, i);
-        const std::uint64_t found = line.name.load(std::memory_order_acquire);
-        if (found == name) {
-            return &line;
-        }
-        if (found == 0) {
-            break;
-        }
-    }
-    return nullptr;
-}
-
-void LastHour::begin_names() noexcept {
-    ++header_->generation;
-}
-
-void LastHour::keep(std::uint64_t name) noexcept {
-    if (Line* line = find(name)) {
-        line->generation = header_->generation;
-    }
 }
 
 bool LastHour::add_name(std::uint64_t name, const Counts& counts, Millis now) noexcept {
-    if (find(name) != nullptr) {
-        return true;
-    }
-    Line* oldest = nullptr;
-    for (std::size_t i = 0; i < lines_; ++i) {
-        Line& line = line_at(name, i);
-        if (line.generation < (oldest != nullptr ? oldest->generation : header_->generation)) {
-            oldest = &line;
-        }
-        if (line.name.load(std::memory_order_relaxed) == 0) {
-            break;
-        }
-    }
-    if (oldest == nullptr) {
-        return false;
-    }
-    oldest->name.store(changing, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    oldest->generation = header_->generation;
-    forget(*oldest);
-    write(*oldest, minute_of(now), counts);
-    oldest->name.store(name, std::memory_order_release);
-    return true;
+    return lines_.add(name, [&](std::size_t line) {
+        forget(lines_[line]);
+        write(lines_[line], minute_of(now), counts);
+    });
 }
 
 bool LastHour::begin_marks(Millis now) noexcept {
@@ -100,15 +56,16 @@ bool LastHour::begin_marks(Millis now) noexcept {
 }
 
 void LastHour::mark(std::uint64_t name, const Counts& counts, Millis now) noexcept {
-    Line* line = find(name);
-    if (line == nullptr) {
+    const std::size_t at = lines_.find(name);
+    if (at == Lines::none) {
         return;
     }
+    Line& line = lines_[at];
     if (is_set_back(header_->minute.load(std::memory_order_relaxed), minute_of(now))) {
-        forget(*line);
+        forget(line);
     }
-    if (line->marks[minute_of(now) % minutes].minute.load(std::memory_order_relaxed) != minute_of(now)) {
-        write(*line, minute_of(now), counts);
+    if (line.marks[minute_of(now) % minutes].minute.load(std::memory_order_relaxed) != minute_of(now)) {
+        write(line, minute_of(now), counts);
     }
 }
 
@@ -149,10 +106,11 @@ bool LastHour::read_mark(const Line& line, std::uint32_t minute, Counts& counts)
 /// From the running minute back to the oldest: each mark tells what was counted until the next one.
 bool LastHour::read(std::uint64_t name, const Counts& counts, Millis now, Hour& hour) const noexcept {
     hour = {};
-    const Line* line = find(name);
-    if (line == nullptr) {
+    const std::size_t at = lines_.find(name);
+    if (at == Lines::none) {
         return false;
     }
+    const Line& line = lines_[at];
     const std::uint32_t last = header_->minute.load(std::memory_order_acquire);
     if (is_set_back(last, minute_of(now))) {
         return true;  // until the next marks nobody knows how much of it was counted since
@@ -161,7 +119,7 @@ bool LastHour::read(std::uint64_t name, const Counts& counts, Millis now, Hour& 
     Counts next = counts;
     for (std::uint32_t age = 0; age < minutes && age < running; ++age) {
         Counts begin{};
-        if (!read_mark(*line, running - age, begin)) {
+        if (!read_mark(line, running - age, begin)) {
             continue;
         }
         for (std::size_t i = 0; i < counters; ++i) {
@@ -169,7 +127,7 @@ bool LastHour::read(std::uint64_t name, const Counts& counts, Millis now, Hour& 
         }
         next = begin;
     }
-    if (line->name.load(std::memory_order_acquire) != name) {
+    if (line.name.load(std::memory_order_acquire) != name) {
         hour = {};
         return false;
     }

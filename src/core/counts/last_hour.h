@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/counts/named_places.h"
 #include "core/limit/window.h"
 #include "core/table/layout_mark.h"
 #include "core/table/owned_lock.h"
@@ -19,8 +20,7 @@ namespace rate_limit {
 /// begin, or the clock was set forward, the minutes in between have 0, and the one before has what was
 /// counted meanwhile. Where the clock was set back by more than a minute, the hour begins anew.
 ///
-/// The names are those of the configuration at work, as in CounterTable. A name that is not configured any
-/// more keeps its line while there is room for new names.
+/// The lines are NamedPlaces.
 class LastHour {
 public:
     static constexpr std::size_t alignment = LayoutMark::alignment;
@@ -37,13 +37,11 @@ public:
     [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept;
 
     /// How many names have room.
-    std::size_t lines() const noexcept { return lines_; }
+    std::size_t lines() const noexcept { return lines_.count(); }
 
-    /// A configuration brings its names, in one process at a time: begin_names(), then keep() for each, then
-    /// add_name() for each, with what its counters say now. A name is any number but 0 and the greatest.
-    /// add_name() returns false where there is no room.
-    void begin_names() noexcept;
-    void keep(std::uint64_t name) noexcept;
+    /// A configuration brings its names, as NamedPlaces has it, with what their counters say now.
+    void begin_names() noexcept { lines_.begin(); }
+    void keep(std::uint64_t name) noexcept { lines_.keep(name); }
     bool add_name(std::uint64_t name, const Counts& counts, Millis now) noexcept;
 
     /// True for one process in each minute: it calls mark() for every name, then end_marks(). If it dies in
@@ -63,20 +61,19 @@ private:
     };
 
     struct Line {
-        std::atomic<std::uint64_t> name;  // 0: free
-        std::uint64_t generation;         // the last that had the name
+        std::atomic<std::uint64_t> name;
+        std::atomic<std::uint32_t> generation;
         std::array<Mark, minutes> marks;  // by the minute
     };
 
+    using Lines = NamedPlaces<Line>;
+
     struct alignas(alignment) Header {
-        std::uint64_t generation;  // how many configurations have brought names
+        std::atomic<std::uint32_t> generation;
         std::atomic<std::uint64_t>
             marking;  // the process that puts down marks, as OwnedLock::word_of(); 0: nobody
         std::atomic<std::uint32_t> minute;  // the minute of the last marks
     };
-
-    /// The name of a line that is being given to another name.
-    static constexpr std::uint64_t changing = ~std::uint64_t{0};
 
     static std::uint32_t minute_of(Millis now) noexcept { return static_cast<std::uint32_t>(now / 60'000); }
 
@@ -86,20 +83,13 @@ private:
         return minute + 1 < before;
     }
 
-    Line* find(std::uint64_t name) const noexcept;
-
-    /// The line where a name is looked for after `steps` others.
-    Line& line_at(std::uint64_t name, std::size_t steps) const noexcept {
-        return all_[(name + steps) % lines_];
-    }
     static void write(Line& line, std::uint32_t minute, const Counts& counts) noexcept;
     static void forget(Line& line) noexcept;
     static bool read_mark(const Line& line, std::uint32_t minute, Counts& counts) noexcept;
 
     LockUser user_;
     Header* header_ = nullptr;
-    Line* all_ = nullptr;
-    std::size_t lines_ = 0;
+    Lines lines_;
 };
 
 }  // namespace rate_limit
