@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "ngx/base/ngx.h"
 #include "operator/acts/act_result.h"
+#include "operator/figures/document.h"
 
 namespace rate_limit {
 
@@ -12,6 +14,11 @@ namespace rate_limit {
 /// copied. Returns what a content handler returns.
 ngx_int_t send_page(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
                     std::string_view body) noexcept;
+
+/// Writes the document and sends it as the response, in as many turns of the event loop as it takes. `type`
+/// is static. Returns what a content handler returns: NGX_DONE while it is being written. nginx takes one off
+/// the request's count when a content handler returns that; the caller adds it.
+ngx_int_t tell(ngx_http_request_t* r, std::string_view type, std::unique_ptr<Document> document) noexcept;
 
 /// The type of pages for people.
 inline constexpr std::string_view html_type = "text/html; charset=utf-8";

@@ -10,7 +10,6 @@
 #include "ngx/console/access.h"
 #include "ngx/console/answer.h"
 #include "ngx/console/key_page.h"
-#include "ngx/console/telling.h"
 #include "operator/figures/documents.h"
 #include "operator/html/frame.h"
 #include "operator/page/page.h"

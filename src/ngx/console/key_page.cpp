@@ -4,20 +4,92 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/text/form.h"
 #include "ngx/base/response.h"
+#include "ngx/base/resume.h"
 #include "ngx/conf/conf.h"
 #include "ngx/console/access.h"
 #include "ngx/console/answer.h"
-#include "ngx/console/posted_act.h"
-#include "ngx/console/telling.h"
+#include "operator/acts/acting.h"
 #include "operator/html/frame.h"
 #include "operator/page/key_html.h"
 
 namespace rate_limit {
 
 namespace {
+
+/// A longer form is refused.
+constexpr off_t most_posted = 8192;
+
+/// False where a buffer in a file cannot be read.
+bool append_buffer(ngx_buf_t& buffer, std::string& body) {
+    if (ngx_buf_in_memory(&buffer) != 0) {
+        body.append(reinterpret_cast<const char*>(buffer.pos),
+                    static_cast<std::size_t>(buffer.last - buffer.pos));
+        return true;
+    }
+    const std::size_t before = body.size();
+    const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
+    body.resize(before + size);
+    auto* to = reinterpret_cast<u_char*>(body.data() + before);
+    return size == 0 || ngx_read_file(buffer.file, to, size, buffer.file_pos) == static_cast<ssize_t>(size);
+}
+
+/// The body that nginx has read, wherever it keeps it; empty: it is longer than most_posted, or cannot be
+/// read.
+std::optional<std::string> posted_body(const ngx_http_request_t& r) {
+    std::string body;
+    if (r.request_body == nullptr) {
+        return body;
+    }
+    for (const ngx_chain_t* link = r.request_body->bufs; link != nullptr; link = link->next) {
+        const auto size = static_cast<off_t>(ngx_buf_size(link->buf));
+        if (size > most_posted - static_cast<off_t>(body.size()) || !append_buffer(*link->buf, body)) {
+            return std::nullopt;
+        }
+    }
+    return body;
+}
+
+/// An act, and the request that has posted it and waits. Lives in the request's pool.
+class PostedAct final : private Poster {
+public:
+    PostedAct(ngx_http_request_t* r, Form form)
+        : act_(*main_conf(r), location_conf(r)->console.rights, *this, std::move(form)) {
+        resumable_.request = r;
+    }
+    ~PostedAct() { forget_resumption(resumable_); }
+
+    /// The one that the request waits for; null: it has begun none.
+    static PostedAct* find(ngx_http_request_t* r) noexcept {
+        return find_at_end<PostedAct>(*r->pool, destroy<PostedAct>, [r](const PostedAct& posted) {
+            return posted.resumable_.request == r;
+        });
+    }
+
+    /// Lets the request wait: its content handler is called again when the act can go on.
+    void wait() noexcept {
+        resumable_.request->read_event_handler = ngx_http_block_reading;
+        resumable_.request->write_event_handler = ignore_write;
+        act_.wait();
+    }
+
+    Acting& act() noexcept { return act_; }
+
+private:
+    std::string_view address() const noexcept override {
+        return view(resumable_.request->connection->addr_text);
+    }
+    std::string_view user() const noexcept override { return view(resumable_.request->headers_in.user); }
+    Log& log() const noexcept override { return log_of(*resumable_.request->connection->log); }
+    RequestMemory& memory() const noexcept override { return memory_of(*resumable_.request->pool); }
+    void resume() noexcept override { resume_soon(resumable_); }
+
+    Resumable resumable_;
+    Acting act_;
+};
 
 PageView view_of(ngx_http_request_t* r) {
     PageView view = PageView::of(location_name(r), {}).value_or(PageView());
@@ -91,7 +163,7 @@ ngx_int_t act(ngx_http_request_t* r) {
     if (error != Form::Error::none) {
         return refuse(r, ActError::bad_parameter, describe(error), form);
     }
-    PostedAct* posted = PostedAct::begin(r, std::move(form));
+    PostedAct* posted = make<PostedAct>(*r->pool, r, std::move(form));
     return posted != nullptr ? go_on(r, *posted) : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
@@ -118,7 +190,7 @@ ngx_int_t read_form(ngx_http_request_t* r) {
     if (!is_form(*r)) {
         return refuse(r, ActError::unsupported_type, "Acts are posted as application/x-www-form-urlencoded.");
     }
-    if (announces_too_much(*r)) {
+    if (r->headers_in.content_length_n > most_posted) {
         return refuse(r, ActError::too_large, "The form is too long.");
     }
     const ngx_int_t status = ngx_http_read_client_request_body(r, on_body);
