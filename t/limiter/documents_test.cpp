@@ -213,6 +213,11 @@ TEST(Documents, OfActs) {
     world.expect_act("no-such-act", "do=nothing");
     world.expect_act("no-key", "do=reset&limit=checked");
     world.expect_act("bad-time", "do=ban&key=client&limit=checked&for=31d");
+    world.expect_act("bad-cost", "do=add&key=client&limit=checked&cost=0");
+    world.expect_act("bad-period", "do=reset&key=client&limit=checked&period=x");
+    world.expect_act("no-such-period", "do=reset&key=client&limit=checked&period=7");
+    world.expect_act("off-of-a-key", "do=off&key=client&limit=checked");
+    world.expect_act("reset-running", "do=reset&key=client&limit=main-running");
     world.expect_act("bad-percent", "do=enforce&limit=checked&percent=101");
     world.primary.kill(true);
     world.second.kill(true);
