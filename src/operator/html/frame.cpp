@@ -114,6 +114,10 @@ bool is_plain_in_urls(char c) noexcept {
            c == '_' || c == '.' || c == '~';
 }
 
+void number_cell(HtmlText& html, std::uint64_t number) {
+    html.element("td", grouped(number), {{"class", number == 0 ? "n none" : "n"}});
+}
+
 struct Cell {
     HtmlText& html;
     Millis now;
@@ -224,10 +228,6 @@ void begin_table(HtmlText& html, std::string_view id, std::string_view caption,
 
 void end_table(HtmlText& html) {
     html.close().close().close();
-}
-
-void number_cell(HtmlText& html, std::uint64_t number) {
-    html.element("td", grouped(number), {{"class", number == 0 ? "n none" : "n"}});
 }
 
 void row_header(HtmlText& html, std::string_view text, std::size_t rows) {

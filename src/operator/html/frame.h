@@ -58,8 +58,6 @@ void begin_table(HtmlText& html, std::string_view id, std::string_view caption,
                  const std::vector<Heading>& headings);
 void end_table(HtmlText& html);
 
-void number_cell(HtmlText& html, std::uint64_t number);
-
 /// The header of a row: bytes from anywhere.
 void row_header(HtmlText& html, std::string_view text, std::size_t rows = 1);
 

@@ -9,7 +9,6 @@
 #include "operator/html/frame.h"
 #include "operator/page/charts.h"
 #include "operator/page/health.h"
-#include "operator/page/stores_html.h"
 #include "operator/page/tables.h"
 
 namespace rate_limit {

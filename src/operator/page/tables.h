@@ -6,7 +6,7 @@
 
 namespace rate_limit {
 
-// The page's tables but for those of stores. All throw std::bad_alloc.
+// The page's tables. All throw std::bad_alloc.
 
 /// How requests ended since the zone was made.
 void write_requests(HtmlText& html, const AllFigures& found);
@@ -22,6 +22,10 @@ void write_top(HtmlText& html, const AllFigures& found);
 
 /// The overrides that hold.
 void write_overrides(HtmlText& html, const AllFigures& found);
+
+/// The stores that limits use: their nodes, waiting charges, what became of what was written, and how long
+/// requests waited. `found` outlives the pieces.
+void add_stores(Pieces<HtmlText>& pieces, const AllFigures& found);
 
 /// How full the shared memory is.
 void write_memory(HtmlText& html, const AllFigures& found);
