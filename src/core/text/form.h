@@ -28,6 +28,12 @@ public:
     /// The value of a field, valid as long as the form is; null: there is no such field, or it is empty.
     const std::string* find(std::string_view name) const noexcept;
 
+    /// The value as a text, empty where find() has none.
+    std::string_view value(std::string_view name) const noexcept {
+        const std::string* found = find(name);
+        return found != nullptr ? std::string_view(*found) : std::string_view();
+    }
+
     /// In their order; names are those that were sent.
     const std::vector<std::pair<std::string, std::string>>& fields() const noexcept { return fields_; }
 

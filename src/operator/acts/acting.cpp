@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/text/readable.h"
-#include "operator/acts/key_of_limit.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
@@ -36,10 +35,6 @@ constexpr Act acts[] = {
     {"clear", {"limit"}, change_override},
 };
 
-std::string_view text_of(const std::string* field) noexcept {
-    return field != nullptr ? std::string_view(*field) : std::string_view();
-}
-
 /// Bytes of a key, or of a user's name, in a line.
 constexpr std::size_t most_shown = 256;
 
@@ -50,20 +45,10 @@ Acting::Acting(const Configuration& main, OperatorRights rights, Poster& poster,
       rights_(rights),
       poster_(poster),
       form_(std::move(form)),
-      key_(shown_key(text_of(form_.find("key")))) {}
-
-Acting::~Acting() = default;
-
-std::string_view Acting::limit() const noexcept {
-    return text_of(form_.find("limit"));
-}
-
-std::string_view Acting::store() const noexcept {
-    return text_of(form_.find("store"));
-}
+      key_(shown_key(form_.value("key"))) {}
 
 bool Acting::check_fields() {
-    const std::string_view name = text_of(form_.find("do"));
+    const std::string_view name = form_.value("do");
     const Act* act =
         std::find_if(std::begin(acts), std::end(acts), [name](const Act& act) { return act.name == name; });
     if (act == std::end(acts)) {
@@ -86,8 +71,10 @@ bool Acting::go_on() {
     }
     rests_ = false;
     next_turn_.clear();
-    const GoingOn going_on(*this);
-    return act_->go_on(*this);
+    going_on_ = true;
+    const bool done = act_->go_on(*this);
+    going_on_ = false;
+    return done;
 }
 
 void Acting::wait() noexcept {

@@ -8,12 +8,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/limit/window.h"
 #include "core/overrides/known_overrides.h"
 #include "core/overrides/override.h"
 #include "core/text/form.h"
 #include "limiter/configuration.h"
+#include "limiter/kinds/kind.h"
 #include "limiter/loop.h"
 #include "limiter/overrides/shared_change.h"
+#include "limiter/store/awaited_refund.h"
+#include "limiter/store/read.h"
+#include "limiter/store/store.h"
+#include "limiter/tallies/tallies.h"
 #include "limiter/waits/answer.h"
 #include "operator/acts/act_result.h"
 #include "operator/serving.h"
@@ -21,7 +27,26 @@
 namespace rate_limit {
 
 struct Act;
-struct KeyOfLimit;
+
+/// A window that a key may have, and how far an act has come with it.
+struct AskedWindow : KeyWindow {
+    Window window;  ///< told by the primary, or by this machine's memory
+    Read read;
+    AwaitedRefund refund;
+    bool meant = false;    ///< the act is about it
+    bool done = false;     ///< the act has been done to it
+    bool changed = false;  ///< by the act, or it may have been
+
+    Shard& shard() const noexcept { return place.store->at(place.route); }
+};
+
+/// One key under one limit of one store, with all windows that it may have there.
+struct KeyOfLimit {
+    const Tally& tally;
+    std::uint64_t id = 0;  ///< the id that the console shows
+    std::vector<std::unique_ptr<AskedWindow>> windows;
+    bool away = false;  ///< the store did not answer: what its windows are is not known
+};
 
 /// How far an act has gone over its limits, and what it looks up meanwhile.
 struct LimitWalk {
@@ -59,7 +84,6 @@ class Acting final : private Answer::Owner {
 public:
     /// `main` and `poster` outlive it. Throws std::bad_alloc.
     Acting(const Configuration& main, OperatorRights rights, Poster& poster, Form form);
-    ~Acting();
 
     /// Goes on as far as it can: true when the result is there. Else the request has to wait(). Throws
     /// std::bad_alloc.
@@ -76,8 +100,8 @@ public:
 
     /// Fields as posted, each empty where it was not. The key is as it reaches limits.
     const std::string& key() const noexcept { return key_; }
-    std::string_view limit() const noexcept;
-    std::string_view store() const noexcept;
+    std::string_view limit() const noexcept { return form_.value("limit"); }
+    std::string_view store() const noexcept { return form_.value("store"); }
 
     /// How far the act has come: as it says itself, 0 at first.
     int step = 0;
@@ -110,18 +134,6 @@ public:
     }
 
 private:
-    /// While there is one, an answer that comes at once does not resume the request.
-    class GoingOn {
-    public:
-        explicit GoingOn(Acting& acting) noexcept : acting_(acting) { acting_.going_on_ = true; }
-        ~GoingOn() { acting_.going_on_ = false; }
-        GoingOn(const GoingOn&) = delete;
-        GoingOn& operator=(const GoingOn&) = delete;
-
-    private:
-        Acting& acting_;
-    };
-
     void on_answer(Answer& answer) noexcept override;
     bool check_fields();
     static void on_next_turn(void* self) noexcept;
@@ -133,7 +145,7 @@ private:
     std::string key_;
     const Act* act_ = nullptr;  // null: the fields have not been looked at
     std::size_t pending_ = 0;
-    bool going_on_ = false;
+    bool going_on_ = false;  // an answer that comes at once does not resume the request
     bool rests_ = false;
     Timer next_turn_{this, on_next_turn, Timer::Worker::stays};
 };

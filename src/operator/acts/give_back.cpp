@@ -1,10 +1,9 @@
-#include <charconv>
 #include <string>
 
+#include "core/decimal.h"
 #include "core/text/figure_text.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/key_of_limit.h"
 #include "operator/acts/limits_of_key.h"
 #include "operator/figures/words.h"
 
@@ -22,13 +21,6 @@ enum GivingStep : int {
     giving,
     giving_anew,
 };
-
-bool parse_number(const std::string& text, std::int64_t least, std::int64_t most,
-                  std::int64_t& number) noexcept {
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number);
-    return parsed.ec == std::errc() && parsed.ptr == end && number >= least && number <= most;
-}
 
 /// `month`, seconds, or a time as nginx has it; of no period, if the act says none. False: it is none.
 bool parse_period(const Acting& acting, Rate& of) noexcept {
@@ -234,7 +226,7 @@ bool reset_window(Acting& acting) {
 
 bool give_back_part(Acting& acting) {
     std::int64_t cost = 0;
-    if (!parse_number(*acting.form().find("cost"), 1, most_given_back, cost)) {
+    if (!parse_digits(acting.form().value("cost"), cost) || cost < 1 || cost > most_given_back) {
         acting.fail(ActError::bad_parameter, "The field \"cost\" is a number from 1 to 1000000000.");
         return true;
     }

@@ -11,7 +11,6 @@
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/key_of_limit.h"
 #include "operator/figures/document.h"
 
 namespace rate_limit {

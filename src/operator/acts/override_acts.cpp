@@ -13,7 +13,6 @@
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
-#include "operator/acts/key_of_limit.h"
 #include "operator/acts/limits_of_key.h"
 
 namespace rate_limit {
@@ -62,22 +61,12 @@ std::optional<Override> find_override(const Acting& acting) {
     return std::nullopt;
 }
 
-/// Logs what was and what is.
+/// Logs what was and what is, or in doubt is.
 void log_change(const Acting& acting, const std::optional<Override>& before,
-                const std::optional<Override>& after) {
+                const std::optional<Override>& after, const char* doubt = "") {
     const Millis now = now_millis();
     log_act(acting, subject_of(acting).key,
-            "override: " + describe(after, now) + ", before: " + describe(before, now));
-}
-
-/// Logs what was to be done, where nobody knows whether it was.
-void log_doubt(const Acting& acting) {
-    const SharedChange& shared = *acting.shared;
-    const Millis now = now_millis();
-    const std::optional<Override> wanted = shared.clears() ? std::nullopt : std::optional(shared.wanted());
-    log_act(acting, subject_of(acting).key,
-            "override: " + describe(wanted, now) +
-                ", in doubt whether it was done, before: " + describe(acting.before, now));
+            "override: " + describe(after, now) + doubt + ", before: " + describe(before, now));
 }
 
 /// Reads an override of this kind from the fields, for the limit that they name. False: the act has failed.
@@ -94,7 +83,7 @@ bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
         return false;
     }
     if (kind == OverrideKind::enforce &&
-        (!parse_digits(*acting.form().find("percent"), percent) || percent > 100)) {
+        (!parse_digits(acting.form().value("percent"), percent) || percent > 100)) {
         acting.fail(ActError::bad_parameter, "The field \"percent\" is a number from 0 to 100.");
         return false;
     }
@@ -108,23 +97,19 @@ bool read_fields(Acting& acting, OverrideKind kind, Override& what) {
     return true;
 }
 
-/// Sets it on this machine. False: the act has failed.
-bool set_here(Acting& acting, const Override& what) {
+/// Sets `what` on this machine, or where there is none ends the override. False: the act has failed.
+bool change_here(Acting& acting, const std::optional<Override>& what) {
     const std::optional<Override> before = find_override(acting);
     OverrideTable& table = acting.main().zone->overrides();
-    if (!table.put(what, now_millis())) {
+    if (!what) {
+        (void)table.remove(subject_of(acting), now_millis());
+    } else if (!table.put(*what, now_millis())) {
         acting.fail(ActError::full, "There are " + std::to_string(table.capacity()) +
                                         " overrides, and no room for more: end one by \"clear\".");
         return false;
     }
     log_change(acting, before, what);
     return true;
-}
-
-void clear_here(const Acting& acting) {
-    const std::optional<Override> before = find_override(acting);
-    (void)acting.main().zone->overrides().remove(subject_of(acting), now_millis());
-    log_change(acting, before, std::nullopt);
 }
 
 /// The store of the limit, if machines share its overrides; else null.
@@ -168,7 +153,8 @@ bool take_shared(Acting& acting) {
                 "\"clear\".");
             return false;
         case SharedChange::Trouble::in_doubt:
-            log_doubt(acting);
+            log_change(acting, acting.before, shared.clears() ? std::nullopt : std::optional(shared.wanted()),
+                       ", in doubt whether it was done");
             acting.fail(ActError::in_doubt, "The primary was told, and did not say that it was done: " + why +
                                                 ". It is not told again: look it up.");
             return false;
@@ -193,18 +179,7 @@ bool change(Acting& acting, const std::optional<Override>& what) {
         }
         return !acting.waiting() && take_shared(acting);
     }
-    if (what) {
-        return set_here(acting, *what);
-    }
-    clear_here(acting);
-    return true;
-}
-
-/// It is done. Asks what there is to show.
-bool begin_look(Acting& acting) {
-    acting.step = looking;
-    ask_primaries(acting);
-    return !acting.waiting();
+    return change_here(acting, what);
 }
 
 /// Windows that no primary tells are shown as none: the act is done all the same.
@@ -223,7 +198,7 @@ void show(Acting& acting) {
 /// No override is called `clear`.
 bool change_override(Acting& acting) {
     if (acting.step == not_asked) {
-        const OverrideKind kind = override_kind(*acting.form().find("do"));
+        const OverrideKind kind = override_kind(acting.form().value("do"));
         Override what;
         if (!find_limits(acting) || (kind != OverrideKind::none && !read_fields(acting, kind, what)) ||
             !change(acting, kind != OverrideKind::none ? std::optional(what) : std::nullopt)) {
@@ -232,8 +207,12 @@ bool change_override(Acting& acting) {
     } else if (acting.step == sharing && !take_shared(acting)) {
         return true;
     }
-    if (acting.step != looking && !begin_look(acting)) {
-        return false;
+    if (acting.step != looking) {  // it is done
+        acting.step = looking;
+        ask_primaries(acting);
+        if (acting.waiting()) {
+            return false;
+        }
     }
     show(acting);
     return true;

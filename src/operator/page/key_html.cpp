@@ -95,14 +95,13 @@ constexpr ActForm forms[] = {
     {"clear", false, "Clear", "The override has ended.", "Ends the override of the whole limit."},
 };
 
-std::string_view field_of(const Form& form, std::string_view name) noexcept {
-    const std::string* value = form.find(name);
-    return value != nullptr ? std::string_view(*value) : std::string_view();
-}
-
 /// The key as it can be typed again.
 std::string typed_key(const Form& form) {
-    return readable(shown_key(field_of(form, "key")));
+    return readable(shown_key(form.value("key")));
+}
+
+void begin_form(HtmlText& html, const PageView& view) {
+    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
 }
 
 void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
@@ -137,8 +136,8 @@ void write_look_up(HtmlText& html, const Configuration& main, const PageView& vi
         }
     }
     stores.erase(Tallies::no_store);
-    html.open("form", {{"method", "post"}, {"action", view.below + "key"}})
-        .open("div", {{"class", "fields"}});
+    begin_form(html, view);
+    html.open("div", {{"class", "fields"}});
     if (key.empty()) {
         html.open("label").words("Key, as the limit has it; %XX is a byte");
         html.single("input", {{"name", "key"},
@@ -151,8 +150,8 @@ void write_look_up(HtmlText& html, const Configuration& main, const PageView& vi
     } else {
         write_hidden(html, "key", key);
     }
-    write_choice(html, "limit", "Limit", limits, field_of(form, "limit"));
-    write_choice(html, "store", "Store", stores, field_of(form, "store"));
+    write_choice(html, "limit", "Limit", limits, form.value("limit"));
+    write_choice(html, "store", "Store", stores, form.value("store"));
     html.element("button", key.empty() ? "Look up" : "Look up the same key").close().close();
 }
 
@@ -223,7 +222,7 @@ void write_no_window(HtmlText& html, SeenLimit::Known known) {
 
 /// One of several limits: the acts are on the page of that limit alone.
 void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
-    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
+    begin_form(html, view);
     write_hidden(html, "key", key);
     write_hidden(html, "limit", limit.limit);
     write_hidden(html, "store", limit.store);
@@ -257,7 +256,7 @@ void write_periods(HtmlText& html, const SeenLimit& limit) {
 
 void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
                 const ActForm& act) {
-    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
+    begin_form(html, view);
     html.element("p", act.words.of(limit.windows));
     write_hidden(html, "limit", limit.limit);
     write_hidden(html, "store", limit.store);
@@ -340,7 +339,7 @@ std::string line_of(const Form& form, const ActResult& result) {
         return result.description;
     }
     const auto* done = std::find_if(std::begin(forms), std::end(forms),
-                                    [&](const ActForm& act) { return act.act == field_of(form, "do"); });
+                                    [&](const ActForm& act) { return act.act == form.value("do"); });
     return std::string(done != std::end(forms) ? done->done : "Looked up: nothing was changed.");
 }
 
