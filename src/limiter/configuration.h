@@ -17,6 +17,7 @@ class KnownOverrides;
 class Mode;
 class Tallies;
 class Zone;
+struct NamedMode;
 
 /// A kind of limits as configurations name it, and as operators are told of it. Which ones there are stands
 /// in limiter/kinds, a file each. Defaults fit windows.
@@ -30,6 +31,7 @@ struct NamedKind {
     const char* closed = "not open";    // and one in which nothing is
     const char* plural = "windows";     // what limits without a name share
     const NamedKind* unless = nullptr;  // what counts where a variable burst is empty; null: it has no burst
+    const NamedMode* mode = nullptr;    // the only one that counts it; null: configurations choose
 
     const char* amount = "rate";                       // what a line says first
     const char* shared = "window";                     // what two limits of one name have in common
@@ -43,6 +45,9 @@ struct NamedKind {
 
     bool by_clock() const noexcept { return window_kind == WindowKind::clock; }
 };
+
+/// All kinds that `window=` names, the default first; null ends them.
+extern const NamedKind* const named_windows[];
 
 /// A mode as a configuration names it. Which ones there are stands in limiter/modes/mode.cpp.
 struct NamedMode {

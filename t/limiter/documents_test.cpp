@@ -97,9 +97,9 @@ struct WithAllKinds : OneMachine {
             setup.limits.back().running = true;
         }
         setup.limits.push_back(limit_of("\"daily\" & more", "10r/d", "check_charge", "local"));
-        setup.limits.back().by_clock = true;
+        setup.limits.back().window = "clock";
         setup.limits.push_back(limit_of("monthly", "100r/month", "charge_refund"));
-        setup.limits.back().by_clock = true;
+        setup.limits.back().window = "clock";
         setup.limits.push_back(limit_of("tried", "3r/h", "check_charge", "local"));
         setup.limits.back().enforced = Enforced::dry_run;
         setup.limits.push_back(limit_of("perhaps", "3r/h", "check_charge", "local"));

@@ -57,7 +57,7 @@ protected:
 TEST_F(LostBatches, CountWhatPassedWhereEachAnswerIsLostOnce) {
     world.setup.limits = {{"auto", "2000r/h", "lease"},
                           {"fixed", "2000r/h", "lease", 0, "main", 20},
-                          {"clock", "2000r/h", "lease", 0, "main", 20, true}};
+                          {"clock", "2000r/h", "lease", 0, "main", 20, "clock"}};
     std::set<Command> seen;
     std::size_t batches_seen = 0;
     std::size_t refunds_seen = 0;

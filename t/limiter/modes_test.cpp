@@ -42,7 +42,7 @@ TEST(TokenBucket, AdmitsItsBurstAndThenByItsRate) {
 }
 
 TEST(RunningRequests, AreAsManyAtATimeAsTheLimitSays) {
-    OneMachine world({"default", "2", "check_charge", 0, "main", lease_auto, false, true});
+    OneMachine world({"default", "2", "check_charge", 0, "main", lease_auto, "first", true});
     ClientRequest first(world.worker(), "client");
     ClientRequest second(world.worker(), "client");
     ClientRequest third(world.worker(), "client");

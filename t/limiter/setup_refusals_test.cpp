@@ -149,11 +149,15 @@ TEST(SetupRefusals, Limits) {
              limit(setup, 1).rate = "1r/d";
          },
          "the limit bucket: "},
-        {[](auto& setup) { limit(setup, 1).by_clock = true; },
+        {[](auto& setup) { limit(setup, 1).window = "clock"; },
          "the limit \"bucket\" has more than one of a burst, windows of the clock, and requests that run"},
         {[](auto& setup) { limit(setup, 1).running = true; }, "the limit \"bucket\" has more than one of"},
-        {[](auto& setup) { limit(setup).by_clock = limit(setup).running = true; },
+        {[](auto& setup) {
+             limit(setup).window = "clock";
+             limit(setup).running = true;
+         },
          "the limit \"default\" has more than one of"},
+        {[](auto& setup) { limit(setup).window = "week"; }, "there is no window \"week\""},
         {[](auto& setup) { limit(setup).lease = 1'000'000'001; },
          "the limit \"default\" has a lease of 1000000001 tokens: it is 0 to 1000000000"},
         {[](auto& setup) { limit(setup).lease = static_cast<std::uint64_t>(-1); },

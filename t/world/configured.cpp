@@ -8,7 +8,6 @@
 #include "core/overrides/known_overrides.h"
 #include "limiter/kinds/bucket.h"
 #include "limiter/kinds/slots.h"
-#include "limiter/kinds/window.h"
 #include "limiter/modes/mode.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/store/store.h"
@@ -30,13 +29,15 @@ NodeConf node_of(const std::string& address) {
     return node;
 }
 
-const NamedMode& mode_called(const std::string& name) {
-    for (const NamedMode* const* mode = named_modes; *mode != nullptr; ++mode) {
-        if ((*mode)->name == name) {
-            return **mode;
+/// The one of this name among all, which null ends.
+template <typename Named>
+const Named* called(const std::string& name, const Named* const* all, const char* noun) {
+    for (; *all != nullptr; ++all) {
+        if ((*all)->name == name) {
+            return *all;
         }
     }
-    throw std::invalid_argument("there is no mode \"" + name + "\"");
+    throw std::invalid_argument(std::string("there is no ") + noun + " \"" + name + "\"");
 }
 
 }  // namespace
@@ -122,14 +123,13 @@ void Configured::add_limit(const LimitSetup& setup) {
     limit.name = texts_.emplace_back(setup.name);
     limit.kind = setup.running      ? &running_slots
                  : setup.burst != 0 ? &token_buckets
-                 : setup.by_clock   ? &clock_windows
-                                    : &first_windows;
-    const RateError error = limit.kind->parse(setup.rate, setup.by_clock, limit.rate);
+                                    : called(setup.window, named_windows, "window");
+    const RateError error = limit.kind->parse(setup.rate, setup.by_clock(), limit.rate);
     if (error != RateError::none) {
         throw std::invalid_argument(setup.rate + ": " + describe(error));
     }
     limit.burst = setup.burst;
-    limit.mode = setup.running ? &concurrency_mode : &mode_called(setup.mode);
+    limit.mode = limit.kind->mode != nullptr ? limit.kind->mode : called(setup.mode, named_modes, "mode");
     if (limit.burst != 0 && limit.mode->redis_bucket == nullptr) {
         throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");
     }

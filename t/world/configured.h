@@ -49,9 +49,11 @@ struct LimitSetup {
     std::int64_t burst = 0;  ///< 0: windows count
     std::string store = "main";
     std::uint64_t lease = lease_auto;
-    bool by_clock = false;
-    bool running = false;  ///< rate_limit_concurrency: the rate is a number
+    std::string window = "first";  ///< as the parameter says it
+    bool running = false;          ///< rate_limit_concurrency: the rate is a number
     Enforced enforced = Enforced::yes;
+
+    bool by_clock() const { return window == "clock"; }
 };
 
 struct Setup {

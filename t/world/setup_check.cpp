@@ -92,7 +92,7 @@ void check_limit(const LimitSetup& limit) {
         refuse(of + " has a burst of " + std::to_string(limit.burst) + ": it is 0 to " +
                std::to_string(max_limit));
     }
-    if ((limit.burst != 0 ? 1 : 0) + (limit.by_clock ? 1 : 0) + (limit.running ? 1 : 0) > 1) {
+    if ((limit.burst != 0 ? 1 : 0) + (limit.window != "first" ? 1 : 0) + (limit.running ? 1 : 0) > 1) {
         refuse(of + " has more than one of a burst, windows of the clock, and requests that run");
     }
     if (limit.lease > static_cast<std::uint64_t>(max_cost)) {

@@ -42,7 +42,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
         if (limit.running) {
             (void)parse_slots(limit.rate, rate);
         } else {
-            (void)parse_rate(limit.rate, limit.by_clock, rate);
+            (void)parse_rate(limit.rate, limit.by_clock(), rate);
         }
         period_ = rate.period;
         limit_ = std::max(limit_, rate.limit);
@@ -69,11 +69,11 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
     // Windows end by the machines' clocks: those that end while the world lasts, as windows by the clock may
     // whatever their period, are worth as much as these agree.
-    const bool outlasts = period_ >= 3600 && !limit.by_clock;
+    const bool outlasts = period_ >= 3600 && !limit.by_clock();
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
-    lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock;
+    lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock();
 }
 
 std::size_t LimitTruths::admit(const Claim& claim, std::int64_t cost, Millis reset, Micros begun,

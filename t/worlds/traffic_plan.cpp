@@ -36,7 +36,9 @@ LimitSetup draw_limit(Chance& chance, const std::vector<StoreSetup>& stores) {
     }
     // Windows outlast the world but for some: what is stored can be compared with what was admitted.
     limit.rate = chance.percent(80) ? "r/h" : "r/10s";
-    limit.by_clock = !limit.running && limit.burst == 0 && chance.percent(10);
+    if (!limit.running && limit.burst == 0 && chance.percent(10)) {
+        limit.window = "clock";
+    }
     limit.lease = chance.percent(70) ? lease_auto : static_cast<std::uint64_t>(chance.between(1, 50));
     draw_rate(limit, chance);
     return limit;

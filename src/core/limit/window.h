@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace rate_limit {
 
@@ -14,6 +15,14 @@ enum class WindowKind : std::uint8_t {
     bucket,  ///< no windows: a token bucket, which is refilled all the time
     slots,   ///< no windows: slots, which are taken while requests run; their period is a second
 };
+
+/// What follows the period in the keys of a kind, so that two kinds never share one.
+constexpr std::string_view suffix_of(WindowKind kind) noexcept {
+    return kind == WindowKind::first    ? ""
+           : kind == WindowKind::bucket ? "b"
+           : kind == WindowKind::slots  ? "n"
+                                        : "c";
+}
 
 /// One client's window as a store holds it.
 struct Window {

@@ -23,7 +23,7 @@ struct [[gnu::may_alias]] ReadingRecord {
     WindowId id;
     Millis reset;   ///< when the reading ends, or the node must have answered
     Window window;  ///< as it was read, once a node has `answered`
-    std::array<std::uint32_t, 5> unused;
+    std::array<std::uint32_t, 9 - sizeof(Window) / 4> unused;
     bool answered : 1;
     std::uint32_t rest : 28;
     RecordKind kind : 3;

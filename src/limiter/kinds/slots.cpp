@@ -14,6 +14,7 @@ constexpr NamedKind running_slots{
     "",
     "slots",
     nullptr,
+    &concurrency_mode,
     "number",
     "slots",
     "use up another user's slots",

@@ -11,11 +11,13 @@ namespace rate_limit {
 
 namespace {
 
-/// In the order of WindowKind. No node but the primary runs scripts, and the clocks of replicas differ; and
-/// what a former primary knows of slots may be lost with it.
-constexpr std::array<Read::From, 5> nodes_for = {Read::From::any_node, Read::From::any_node,
-                                                 Read::From::any_node, Read::From::primary,
-                                                 Read::From::still_primary};
+/// No node but the primary runs scripts, and the clocks of replicas differ; and what a former primary knows
+/// of slots may be lost with it.
+constexpr Read::From nodes_for(WindowKind kind) noexcept {
+    return kind == WindowKind::bucket  ? Read::From::primary
+           : kind == WindowKind::slots ? Read::From::still_primary
+                                       : Read::From::any_node;
+}
 
 }  // namespace
 
@@ -92,7 +94,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
     shard_ = &shard;
     shard.hedges().begin(msec_now());
     key_ = key;
-    from_ = std::max(from, nodes_for[static_cast<std::size_t>(as.kind)]);
+    from_ = std::max(from, nodes_for(as.kind));
     as_ = as;
     stage_ = Stage::first_third;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);

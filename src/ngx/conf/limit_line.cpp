@@ -134,6 +134,7 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 /// Refuses what does not go together in one line. By a burst a token bucket counts.
 char* check_together(ngx_conf_t* cf, LimitLine& limit) noexcept {
     const bool by_clock = limit.kind->by_clock();
+    const ngx_str_t window = str(limit.kind->name);
     if (limit.burst_text == nullptr) {
         return limit.rate.month && !by_clock
                    ? refuse_value(cf, "rate", words_of(cf)[1], describe(RateError::month_without_clock))
@@ -144,10 +145,11 @@ char* check_together(ngx_conf_t* cf, LimitLine& limit) noexcept {
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: "
                       "write a number of days, or remove \"burst=\" and add \"window=clock\"");
     }
-    if (by_clock) {
+    if (limit.kind != token_buckets.unless) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
-                      "\"window=clock\", or \"burst=\"");
+                      "\"window=%V\", or \"burst=\"",
+                      &window);
     }
     if (limit.Options::mode != nullptr && limit.Options::mode->local_bucket == nullptr) {
         return refuse(cf,
@@ -176,8 +178,7 @@ char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
 }
 
 /// Reads a limit of this kind, and adds it to the lines of the block; or takes `off`.
-char* add_line(ngx_conf_t* cf, ngx_array_t*& lines, const NamedKind& kind, const char* name,
-               const NamedMode* mode) noexcept {
+char* add_line(ngx_conf_t* cf, ngx_array_t*& lines, const NamedKind& kind, const char* name) noexcept {
     const ngx_str_t* words = words_of(cf);
     const bool off = view(words[1]) == "off";
     const bool written = lines != NGX_CONF_UNSET_PTR;
@@ -209,19 +210,17 @@ char* add_line(ngx_conf_t* cf, ngx_array_t*& lines, const NamedKind& kind, const
     limit->directive = words[0];
     limit->kind = &kind;
     limit->name = name;
-    limit->Options::mode = mode;
     return read_line(cf, *limit);
 }
 
 }  // namespace
 
 char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    return add_line(cf, static_cast<LocationConf*>(conf)->lines, first_windows, "default", nullptr);
+    return add_line(cf, static_cast<LocationConf*>(conf)->lines, first_windows, "default");
 }
 
 char* set_concurrency(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    return add_line(cf, static_cast<LocationConf*>(conf)->slot_lines, running_slots, "concurrency",
-                    &concurrency_mode);
+    return add_line(cf, static_cast<LocationConf*>(conf)->slot_lines, running_slots, "concurrency");
 }
 
 }  // namespace rate_limit

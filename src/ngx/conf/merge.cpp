@@ -113,7 +113,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     limit = line;
     limit.written = &line;
     inherit(limit, conf.options);
-    limit.Limit::mode = limit.Options::mode;
+    limit.Limit::mode = limit.kind->mode != nullptr ? limit.kind->mode : limit.Options::mode;
     limit.enforced = limit.dry_run.value != nullptr ? Enforced::by_a_variable
                      : limit.dry_run.on != 0        ? Enforced::dry_run
                                                     : Enforced::yes;

@@ -2,7 +2,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
-#include "limiter/kinds/window.h"
+#include "limiter/configuration.h"
 #include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 
@@ -16,19 +16,31 @@ ngx_conf_enum_t phase_names[] = {
 
 namespace {
 
-/// `"a", "b" or "c"`, into the configuration's pool.
-ngx_str_t names_of_modes(ngx_conf_t* cf) noexcept {
+/// The one of this name; null: there is none.
+template <typename Named>
+const Named* find_named(const Named* const* all, ngx_str_t text) noexcept {
+    while (*all != nullptr && (*all)->name != view(text)) {
+        ++all;
+    }
+    return *all;
+}
+
+/// `"a", "b" or "c"` after this verb, into the configuration's pool.
+template <typename Named>
+const char* names_of(ngx_conf_t* cf, const char* verb, const Named* const* all) noexcept {
     constexpr std::size_t most = 500;
     auto* text = static_cast<u_char*>(ngx_pnalloc(cf->pool, most));
     if (text == nullptr) {
-        return ngx_null_string;
+        return "";
     }
-    u_char* end = text;
-    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
-        const char* before = known == named_modes ? "" : known[1] != nullptr ? ", " : " or ";
-        end = ngx_slprintf(end, text + most, "%s\"%s\"", before, (*known)->name);
+    u_char* end = ngx_slprintf(text, text + most, "%s ", verb);
+    for (const Named* const* known = all; *known != nullptr; ++known) {
+        const char* before = known == all ? "" : known[1] != nullptr ? ", " : " or ";
+        const ngx_str_t name = str((*known)->name);
+        end = ngx_slprintf(end, text + most - 1, "%s\"%V\"", before, &name);
     }
-    return {static_cast<std::size_t>(end - text), text};
+    *end = '\0';
+    return reinterpret_cast<const char*>(text);
 }
 
 }  // namespace
@@ -42,15 +54,14 @@ char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcep
 }
 
 char* parse_window(ngx_conf_t* cf, ngx_str_t text, const NamedKind*& kind) noexcept {
-    for (const NamedKind* known : {&first_windows, &clock_windows}) {
-        if (view(text) == known->name) {
-            kind = known;
-            return NGX_CONF_OK;
-        }
+    const NamedKind* const named = find_named(named_windows, text);
+    if (named == nullptr) {
+        return is_later(Later::window, view(text))
+                   ? refuse_later(cf, text, names_of(cf, "write", named_windows))
+                   : refuse_value(cf, "window", text, names_of(cf, "it is", named_windows));
     }
-    return is_later(Later::window, view(text))
-               ? refuse_later(cf, text, "write \"first\" or \"clock\"")
-               : refuse_value(cf, "window", text, "it is \"first\" or \"clock\"");
+    kind = named;
+    return NGX_CONF_OK;
 }
 
 char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {
@@ -66,14 +77,8 @@ char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {
 }
 
 char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept {
-    for (const NamedMode* const* known = named_modes; *known != nullptr; ++known) {
-        if (view(text) == (*known)->name) {
-            mode = *known;
-            return NGX_CONF_OK;
-        }
-    }
-    const ngx_str_t names = names_of_modes(cf);
-    return refuse(cf, "invalid mode \"%V\" in \"%V\": it is %V", &text, &words_of(cf)[0], &names);
+    mode = find_named(named_modes, text);
+    return mode != nullptr ? NGX_CONF_OK : refuse_value(cf, "mode", text, names_of(cf, "it is", named_modes));
 }
 
 char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept {

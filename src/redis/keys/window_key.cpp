@@ -27,17 +27,11 @@ char* write_window_head(char* out, std::string_view prefix, std::string_view nam
     out = append(append(out, prefix), name);
     *out++ = '/';
     if (kind == WindowKind::month) {
-        return append(out, std::string_view("monthc"));
+        out = append(out, std::string_view("month"));
+    } else if (kind != WindowKind::slots) {
+        out = append(out, period);
     }
-    if (kind == WindowKind::slots) {
-        *out++ = 'n';
-        return out;
-    }
-    out = append(out, period);
-    if (kind != WindowKind::first) {
-        *out++ = kind == WindowKind::clock ? 'c' : 'b';
-    }
-    return out;
+    return append(out, suffix_of(kind));
 }
 
 /// Neither the name of a limit nor what follows it has a '/', ':' or '#'.
