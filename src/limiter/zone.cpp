@@ -66,6 +66,12 @@ constexpr std::size_t board_bytes(std::size_t bytes, std::size_t most) noexcept 
                       OnBoard::bytes_for(most) + OnBoard::alignment);
 }
 
+/// None in a small zone, where one record would take the place of windows.
+constexpr std::size_t hot_key_bytes(std::size_t size) noexcept {
+    const std::size_t share = size / hot_keys_part;
+    return share < HotKeyBoard::bytes_for(0) ? 0 : board_bytes<HotKeyBoard>(share, HotKeyBoard::most_shards);
+}
+
 constexpr std::size_t place_bytes(std::size_t size, std::size_t workers) noexcept {
     return std::min(size / places_part,
                     WorkerPlaces::bytes_for(places_a_worker * std::max(workers, least_workers)));
@@ -133,8 +139,7 @@ bool Zone::use_parts(std::size_t size, UseTable&& use_table) noexcept {
            part(overrides_, board_bytes<OverrideTable>(size / override_part, OverrideTable::most), user) &&
            table(debts_, counting + waiting - used(), debt_bytes_) &&
            part(seen_rates_, std::min(size / rates_part, most_rates)) &&
-           part(hot_keys_, board_bytes<HotKeyBoard>(size / hot_keys_part, HotKeyBoard::most_shards), user) &&
-           part(places_, place_bytes(size, workers)) &&
+           part(hot_keys_, hot_key_bytes(size), user) && part(places_, place_bytes(size, workers)) &&
            part(running_, running_bytes(size, places_.most()), places_.most()) &&
            table(windows_, size - used(), window_bytes_);
 }

@@ -224,13 +224,18 @@ TEST(HotKeyLog, CountsWhatWorkersOfBeforeAReloadHaveSent) {
     EXPECT_NEAR(told[0].percent, 50, 7);
 }
 
-TEST(HotKeyLog, HasRoomForAShardInTheSmallestZone) {
+/// `GetParam()`: bytes of the zone.
+class RoomForHotKeys : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(RoomForHotKeys, IsNeededForALine) {
     HotKeyWorld world(many("api"));
-    world.setup.zone_size = Zone::least_size;
+    world.setup.zone_size = GetParam();
     world.flood(20'000, {{100, "hot", "api"}});
     world.end_minute();
-    EXPECT_EQ(world.told().size(), 1U);
+    EXPECT_EQ(world.told().size(), GetParam() == Zone::least_size ? 0U : 1U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Each, RoomForHotKeys, testing::Values(Zone::least_size, Zone::default_size));
 
 }  // namespace
 }  // namespace rate_limit::world::hot_key_log_test

@@ -138,8 +138,15 @@ TEST(HotKeyBoard, FitsItsMemory) {
     Board board(1);
     EXPECT_EQ(board.board.shards(), 1U);
     HotKeyBoard small;
-    EXPECT_FALSE(small.use(board.at(), board.size() - 1, this_process()));
-    EXPECT_FALSE(small.use(nullptr, 0, this_process()));
+    EXPECT_FALSE(small.use(static_cast<char*>(board.at()) + 1, board.size(), this_process()))
+        << "it lies askew";
+}
+
+TEST(HotKeyBoard, MayHaveNoRoom) {
+    Board board(0);
+    EXPECT_EQ(board.board.shards(), 0U);
+    board.add(5, this_minute, 100);
+    EXPECT_FALSE(board.take());
 }
 
 TEST(HotKeyBoard, HasNoRoomForALongName) {

@@ -85,7 +85,7 @@ std::size_t HotKeyBoard::place_for(std::uint64_t digest, std::uint64_t minute) c
 
 void HotKeyBoard::add(const Shard& shard, std::uint64_t minute, std::uint64_t commands, const HotKeys& keys,
                       std::uint32_t ticks) noexcept {
-    if (shard.name.size() > most_name) {
+    if (shard.name.size() > most_name || shards() == 0) {
         return;
     }
     Sums::Writing writing(board_);

@@ -191,10 +191,10 @@ public:
 
     static constexpr std::size_t bytes_for(std::size_t shards) noexcept { return Sums::bytes_for(shards); }
 
-    /// Memory that is all zero at first; each process calls this as `user`, with the same size. False: there
-    /// is no room for one shard.
+    /// Memory that is all zero at first; each process calls this as `user`, with the same size. Without room
+    /// for one shard there are no sums. False: the memory is of another layout.
     [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept {
-        return board_.use(memory, size, most_shards, user) && shards() != 0;
+        return size < bytes_for(1) || board_.use(memory, size, most_shards, user);
     }
 
     std::size_t shards() const noexcept { return board_.places(); }
