@@ -76,6 +76,10 @@ bool replaced_another_type(const Reply& reply, std::size_t words) noexcept {
            reply.values[words].kind == ReplyValue::Kind::integer && reply.values[words].integer == 1;
 }
 
+bool stored_without_expiry(const Reply& reply) noexcept {
+    return reply.is_error() && reply.text_view().find("stored without an expiry") != std::string_view::npos;
+}
+
 Fault fault_of_script(const Reply& reply, std::size_t words) noexcept {
     return fault_of_array(reply, replaced_another_type(reply, words) ? words + 1 : words);
 }

@@ -152,6 +152,8 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         give_up();
     } else if (repair) {
         owner->stop_awaiting(owed);
+    } else if (stored_without_expiry(reply)) {
+        owner->doubt(owed);
     } else {
         owner->drop(owed, Loss::refused, explain(fault));
     }

@@ -3,6 +3,7 @@
 #include "limiter/charges/charges.h"
 #include "limiter/charges/write_blame.h"
 #include "limiter/worker.h"
+#include "redis/script_reply.h"
 
 namespace rate_limit {
 
@@ -57,10 +58,14 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept
     return fault;
 }
 
-Delivery ReserveCommand::became(const Node& node, Delivery delivery, const Reply* reply) noexcept {
+Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* reply) noexcept {
     by_former_ = delivery == Delivery::answered && !node.is_primary();
     if (!by_former_) {
-        return delivery;
+        const bool doubtful = delivery == Delivery::answered && stored_without_expiry(*reply);
+        if (doubtful) {
+            blame(node, fault_of(*reply), *reply);
+        }
+        return doubtful ? Delivery::in_doubt : delivery;
     }
     // The charge that is to go back first may be lost as well.
     return reply->is_error() && back == 0 ? Delivery::unsent : Delivery::in_doubt;
