@@ -16,8 +16,8 @@ static_assert(words_of_bucket < Reply::max_elements, "with one more, a reply hol
 /// in a reply that is sound. `words`: how many it has else.
 bool replaced_another_type(const Reply& reply, std::size_t words) noexcept;
 
-/// Whether a script says that it has stored what it was asked for, though it may not let that expire: the user
-/// lacks the right, and the one to take it back.
+/// Whether a script says that it has stored what it was asked for, though it may not let that expire: the
+/// user lacks the right, and the one to take it back.
 bool stored_without_expiry(const Reply& reply) noexcept;
 
 /// The fault in the reply of a script, which is an array of so many elements, or says that another type has

@@ -33,8 +33,8 @@ protected:
     /// Reads the answer as read() does, and tells the node and the charges what else it says about them.
     Fault judge(Node& node, const Reply& reply, Told& told) noexcept;
 
-    /// The true delivery: where another node has become the primary since it was sent, what the former one did
-    /// may be lost with it; and an error may say that all the same something was stored.
+    /// The true delivery: where another node has become the primary since it was sent, what the former one
+    /// did may be lost with it; and an error may say that all the same something was stored.
     Delivery became(Node& node, Delivery delivery, const Reply* reply) noexcept;
 
     /// It is in doubt: counts it, and what the request owes that has left it behind.
