@@ -197,7 +197,7 @@ sub start_row ($name, %with) {
         name => $name, title => $title{$kind} . ($before ? ', before' : ''), settings => \%nginx,
         primary => $prefix ? [$with{shards}->primaries] : [],
         replica => $prefix ? [map { $with{shards}->replicas($_) } 0 .. $with{shards}->names - 1] : [],
-        prefix => $prefix, admitted => 0, leases => $kind =~ /^lease/,
+        prefix => $prefix, admitted => 0, leases => scalar($kind =~ /^lease/),
         of_module => scalar $name =~ /^(?:module|checks|tls|refund|bucket|full_bucket|lease|lease_bucket|slots|rejected)$/,
         $name =~ /429|rejected/
         ? (keys => FLOOD_KEYS, expects => 'rejected', base => 'bare_429')
