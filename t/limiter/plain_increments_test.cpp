@@ -11,6 +11,13 @@ namespace {
 
 class PlainIncrements : public testing::Test {
 protected:
+    /// The connection is not new any more.
+    PlainIncrements() {
+        EXPECT_EQ(world.ask("first"), "PASSED");
+        world.pass(2'000);
+        begin = world.at();
+    }
+
     /// The outcome, the used that is shown, and what is sent: `+cost`, or how many arguments of a script,
     /// with what it gives back, and of a repair whether its end is the window's or later.
     std::string sends(std::int64_t cost, const std::string& key = "k") {

@@ -24,6 +24,7 @@ sub has_an_end ($name) {
 
 # The key goes while a request runs, and the connection between the increment that makes it anew and its repair.
 sub cut_off ($name) {
+    let_connections_age();
     my $http = $nginx->reach($backend, '/slow', 'X-Key' => $name);
     $primary->cmd('DEL', key($name));
     $proxy->stall('answers');

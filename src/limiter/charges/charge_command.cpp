@@ -36,7 +36,9 @@ std::string_view ChargeCommand::write(CommandWriter& writer) {
         return writer.refund(key, owed.cost, owed.reset, {worker_id(), number},
                              stays ? Emptied::stays : Emptied::closes, with_text());
     }
-    plain = plain && !probe && owner->reaches(owed.reset, now);  // a probe goes as all that waits does
+    // A probe goes as all that waits does; and the node that another names may have become the primary just
+    // before.
+    plain = plain && !probe && !redirected() && owner->reaches(owed.reset, now);
     return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
 }
 

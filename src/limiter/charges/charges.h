@@ -81,6 +81,11 @@ public:
     /// How many charges whose windows have closed are dropped in one turn of the event loop.
     static constexpr std::size_t max_closed = 1000;
 
+    /// For so many milliseconds a server that has just become the primary may hold a window that has ended in
+    /// place of one that it has not heard of: keys live for a second longer than their windows, by clocks
+    /// that differ. An increment would be counted there.
+    static constexpr Msec newness = 1500;
+
     /// `route` and `guide` as Backlog has them; `counters` are the shard's; `numbered`: of refunds.
     Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, ShardCounters& counters,
             Route route, NumberedWindows& numbered, Guide& guide);
@@ -162,9 +167,9 @@ public:
                  const Reply& reply) noexcept override;
 
     /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,
-    /// whatever the network does to it on the way.
+    /// whatever the network does to it on the way, and finds no window of before.
     bool reaches(Millis reset, Millis now) const noexcept override {
-        return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
+        return lasts(reset, now) && msec_now() - nodes_.primary().since() >= newness;
     }
 
     /// A plain command that takes so much of a bucket is not under way any more.
@@ -173,7 +178,7 @@ public:
     /// Whether a window that ends at `reset` outlasts the wait for the answer to a command that leaves now:
     /// what the command took can then go back, however late the answer is. A second is for unequal clocks.
     bool outlasts_answer(Millis reset, Millis now) const noexcept {
-        return reset - now >= static_cast<Millis>(store_.charge_timeout) + 1000 && reaches(reset, now);
+        return reset - now >= static_cast<Millis>(store_.charge_timeout) + 1000 && lasts(reset, now);
     }
 
     void led_nowhere(const Node& node) noexcept override;
@@ -219,6 +224,10 @@ public:
     void give_up_unanswered(bool all = true) noexcept;
 
 private:
+    bool lasts(Millis reset, Millis now) const noexcept {
+        return reset - now >= std::max<Millis>(1000, 2 * static_cast<Millis>(store_.check_timeout));
+    }
+
     static void on_batch(void* self) noexcept;
 
     bool joins(const Charge& charge) noexcept;

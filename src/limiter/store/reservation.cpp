@@ -85,7 +85,8 @@ std::string_view ReservationCommand::write(CommandWriter& writer) {
     sent_ticks_ = ticks_now();
     switch (step_) {
         case Step::increment:
-            if (charges->outlasts_answer(demand.open_until, now)) {
+            if (!redirected() && charges->reaches(demand.open_until, now) &&
+                charges->outlasts_answer(demand.open_until, now)) {
                 return writer.increment(key, demand.want);
             }
             break;

@@ -53,6 +53,10 @@ protected:
     /// `whole`: the reply has a tree, which takes in all of it.
     explicit Command(bool whole = false) noexcept : whole_(whole) {}
     ~Command() = default;
+
+    /// Whether another node has sent it on to the one that it is about to be sent to.
+    bool redirected() const noexcept { return redirects_ != 0; }
+
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;
 

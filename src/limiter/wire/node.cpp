@@ -124,6 +124,7 @@ void Node::on_resolved() noexcept {
 void Node::on_connected() noexcept {
     retry_.clear();
     link_ = Link::greeting;
+    since_ = msec_now();
     greeting_.begin();
 }
 
@@ -268,6 +269,7 @@ void Node::become(Role role) noexcept {
     }
     health_.become(role);
     takes_writes_ = true;  // nothing else is known
+    since_ = msec_now();
     if (link_ == Link::greeting || link_ == Link::open) {
         greeting_.change_role();
     }

@@ -130,6 +130,10 @@ public:
     /// It is this to its shard from now on.
     void become(Role role) noexcept;
 
+    /// msec_now() when its connection was made, or it took this role after that: what other nodes were told
+    /// before, it may not know.
+    Msec since() const noexcept { return since_; }
+
     /// Its shard has no use for it any more. Commands that wait for the connection come back; what was sent
     /// may still be answered, for charge_timeout at most.
     void retire() noexcept;
@@ -226,6 +230,7 @@ private:
     Guide* const guide_;
     NodeHealth health_;
     Link link_ = Link::none;
+    Msec since_ = 0;
     bool takes_writes_ = true;
     bool expects_more_ = false;
     bool records_ = false;  // the reply that comes next has a tree

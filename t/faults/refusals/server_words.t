@@ -33,6 +33,8 @@ my sub said ($before, $words, $what) {
 my $window = 'default/3600:mona';
 
 $redis->cmd('HSET', "rl:no-hincrby:$window", used => 41, reset => (time + 1800) . '000');
+$nginx->get('/x', 'X-Key' => 'first', 'X-Store' => 'no-hincrby');
+let_connections_age();
 is ask($_), '200 PASSED', "$_: checks go on" for qw(no-hset no-hincrby) x 3;
 said qr/"no-hset" refuses charges: noperm: .*\(charge\.lua/,
     said_to('no-hset', 'EVAL', "return redis.call('hset', KEYS[1], 'used', 1)", 1, "rl:no-hset:$window"), 'a command within a script';

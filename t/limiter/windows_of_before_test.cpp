@@ -1,0 +1,140 @@
+// A primary that has the window of before in place of one that was just opened: it has become the primary
+// within a second of that one's end, and had not heard of the next. No increment may be counted there.
+
+#include <string>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+#include "t/world/sentinel.h"
+
+namespace rate_limit::world::windows_of_before_test {
+namespace {
+
+constexpr const char* key = "rl:default/10c:k";
+
+/// How the server comes to what it has: it is another one at the same address, with or without a pause; or it
+/// is the replica that a sentinel names.
+enum class Way { restart, reset, failover };
+
+struct Case {
+    const char* mode;
+    std::int64_t before;   ///< used of the window of before
+    std::size_t together;  ///< requests at a time, after that
+    Way way;
+};
+
+/// A primary, and a replica that a sentinel knows.
+class AfterAFailover {
+public:
+    explicit AfterAFailover(const Case& of) : what(of), world({"default", "6r/10s", of.mode}, 1'000) {
+        world.setup.limits.front().window = "clock";
+        if (what.way == Way::failover) {
+            StoreSetup& store = world.setup.stores.front();
+            store.shards = {{"a", "", {}, "m"}};
+            store.sentinels = {sentinel.address()};
+            sentinel.watch("m").primary = world.primary.address();
+            sentinel.watch("m").replicas = {{next.address()}};
+            next.server().state.role = ServerRole::replica;
+        }
+        world.worker();
+        world.pass(2'000);
+        end = (world.at() / 10'000 + 1) * 10'000;
+    }
+
+    /// The window of before is used, and has ended, and two requests are charged to the next one. That is
+    /// lost: the new primary has the one of before.
+    void lose() {
+        pass_to(end - 2'000);
+        for (std::int64_t i = 0; i < what.before; ++i) {
+            EXPECT_EQ(world.ask("k"), "PASSED");
+        }
+        world.pass(50);
+        const Value before = *world.primary.server().databases().front().find(key);
+        pass_to(end + 50);
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(20);
+        ASSERT_EQ(world.primary.used(key), 2);
+        replace(before);
+        ASSERT_LT(world.at(), end + 1'000) << "the window of before is still there";
+    }
+
+    /// Returns how many requests are admitted until four seconds after the end of the window of before.
+    std::int64_t admitted() {
+        (void)world.ask("other");  // shows that the new primary takes charges
+        world.pass(20);
+        std::int64_t admitted = 0;
+        while (world.at() < end + 4'000) {
+            std::vector<ClientRequest*> requests;
+            for (std::size_t i = 0; i < what.together; ++i) {
+                requests.push_back(&world.begin("k"));
+            }
+            world.pass(20);
+            for (ClientRequest* request : requests) {
+                if (request->is_admitted()) {
+                    ++admitted;
+                    request->end();
+                }
+            }
+            world.pass(150);
+        }
+        return admitted;
+    }
+
+    const Case what;
+    OneMachine world;
+    Redis next{world.events, world.network, "10.0.0.2:6379"};
+    Sentinel sentinel{world.network, "10.0.1.1:26379"};
+    Redis& now = what.way == Way::failover ? next : world.primary;  // the primary after that
+    Millis end = 0;                                                 // of the window of before
+
+private:
+    void pass_to(Millis time) { world.pass(static_cast<Msec>(time - world.at())); }
+
+    void replace(const Value& before) {
+        now.server().databases().front().make(key) = before;
+        if (what.way == Way::restart) {
+            world.primary.kill(true);
+            world.primary.start();
+        } else if (what.way == Way::reset) {
+            world.primary.reset_connections();
+        } else {
+            next.server().state.role = ServerRole::primary;
+            sentinel.watch("m").replicas = {{world.primary.address()}};
+            sentinel.watch("m").primary = next.address();
+            sentinel.watch("m").epoch = 2;
+            world.primary.kill(false);
+            EXPECT_TRUE(world.until([&] { return world.logged("before it was") != 0; }, 900));
+        }
+        world.pass(20);
+    }
+};
+
+/// Of the requests that the new primary answers no more than 6 are admitted.
+void run(const Case& what) {
+    SCOPED_TRACE(std::string(what.mode) + ", " + std::to_string(what.before) + " before, " +
+                 std::to_string(what.together) + " together, way " +
+                 std::to_string(static_cast<int>(what.way)));
+    AfterAFailover failover(what);
+    failover.lose();
+    const std::int64_t admitted = failover.admitted();
+    // What is admitted by the memory of the window that is lost is charged, and checks see it.
+    EXPECT_LE(admitted, std::string(what.mode) == "check_charge" ? 6 + what.together : 6U);
+    EXPECT_EQ(failover.now.used(key), admitted);
+    EXPECT_EQ(failover.now.window(key).reset, failover.end + 10'000);
+}
+
+TEST(AWindowOfBefore, IsNotChargedForTheOneThatIsOpen) {
+    for (const char* mode : {"check_charge", "charge_refund"}) {
+        for (const std::int64_t before : {1, 6}) {
+            for (const std::size_t together : {1U, 4U}) {
+                for (const Way way : {Way::restart, Way::reset, Way::failover}) {
+                    run({mode, before, together, way});
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rate_limit::world::windows_of_before_test
