@@ -68,6 +68,38 @@ TEST_F(UnansweredRefunds, DoNotKeepALeavingWorkerWhereAllElseIsAnswered) {
     EXPECT_EQ(in_doubt(), 1U);
 }
 
+/// Redis may have executed it the first time.
+TEST_F(UnansweredRefunds, AreInDoubtWhereTheyAreRefusedAsTheyAreSentAgain) {
+    for (const char* refusal :
+         {"ERR what", "NOPERM this user has no permissions to run the 'evalsha' command",
+          "NOPERM this user has no permissions to access the 'k' key"}) {
+        SCOPED_TRACE(refusal);
+        const std::int64_t before = counted(world, Loss::refunds_in_doubt);
+        std::size_t sent = 0;
+        Handler relay = relaying(redis, [](const Command&, ScriptedClient&, std::string answer) {
+            return ScriptedReply(std::move(answer));
+        });
+        primary.handler = [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+            if (!is_refund(words)) {
+                return relay(words, client);
+            }
+            if (sent++ == 0) {
+                (void)relay(words, client);
+                return client.reset();
+            }
+            return error(refusal);
+        };
+        refund_one();
+        EXPECT_TRUE(world.until([&] { return sent > 1; }));
+        world.pass(5'000);
+        EXPECT_EQ(sent, 2U);
+        EXPECT_EQ(counted(world, Loss::refunds_in_doubt), before + 1);
+    }
+    EXPECT_EQ(counted(world, Write::refunds_dropped), 0U);
+    EXPECT_EQ(world.logged("refunds .* dropped"), 0U);
+    EXPECT_TRUE(world.stop_all());
+}
+
 class RefundsAtAReload : public UnansweredRefunds, public testing::WithParamInterface<bool> {};
 
 /// `GetParam()`: Redis has executed the refund whose answer is lost.

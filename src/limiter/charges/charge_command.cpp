@@ -154,7 +154,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         give_up();
     } else if (repair) {
         owner->stop_awaiting(owed);
-    } else if (stored_without_expiry(reply)) {
+    } else if (again || stored_without_expiry(reply)) {  // what was sent before may be done
         owner->doubt(owed);
     } else {
         owner->drop(owed, Loss::refused, explain(fault));
