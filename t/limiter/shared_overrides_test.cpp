@@ -64,6 +64,63 @@ TEST(SharedOverrides, AreReadOnceForEachVersion) {
     EXPECT_EQ(asked("hgetall"), 2);
 }
 
+/// A board that is full leaves some out. They hold as soon as something has ended: one of them, or one of
+/// this machine, or an operator has ended that.
+TEST(SharedOverrides, HoldAsSoonAsThereIsRoom) {
+    enum class Ends { shared, own, own_by_operator };
+    for (const Ends ends : {Ends::shared, Ends::own, Ends::own_by_operator}) {
+        SCOPED_TRACE(static_cast<int>(ends));
+        Scenario world({"default", "1000r/h"}, 9'000);
+        world.setup.stores.front().shares_overrides = true;
+        world.setup.zone_size = std::size_t{128} << 10;
+        std::string reply;
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                             return words[0] == "hgetall" ? ScriptedReply(reply)
+                                    : words[0] == "hmget" ? array({bulk("7")})
+                                                          : fallback(words);
+                         });
+        const Millis soon = world.at() + 30'000;
+        const Millis late = soon + 3'600'000;
+        OverrideTable& table = world.worker().zone().overrides();
+        Override own;
+        own.subject = {2, 2};
+        own.kind = OverrideKind::ban;
+        own.until = ends == Ends::own ? soon : late;
+        ASSERT_TRUE(table.put(own, world.at()));
+        const std::size_t places = table.capacity();
+        std::vector<std::string> fields = {bulk("version"), bulk("7")};
+        for (std::size_t i = 0; i <= places; ++i) {  // two more than there is room for
+            const Millis until = ends == Ends::shared && i < 2 ? soon : late;
+            fields.push_back(bulk(write_field({"default", "k" + std::to_string(i)})));
+            fields.push_back(
+                bulk("1 ban 0 " + std::to_string(world.at()) + " " + std::to_string(until) + " x"));
+        }
+        reply = array(fields);
+        const auto held = [&] { return table.read(world.at()).size(); };
+        const auto wholes = [&] { return primary.commands("hgetall").size(); };
+        world.pass(5'000);
+        EXPECT_EQ(held(), places);
+        EXPECT_EQ(wholes(), 1U);
+        EXPECT_EQ(world.logged("2 overrides that machines share .* do not hold here"), 1U);
+        world.pass(20'000);
+        EXPECT_EQ(wholes(), 1U) << "there is no room yet";
+        if (ends == Ends::own_by_operator) {
+            world.worker().loop().turn([&] { EXPECT_TRUE(table.remove(own.subject, now_millis())); });
+        }
+        world.pass(10'000);
+        EXPECT_EQ(held(), places) << "as many as there is room for";
+        EXPECT_LE(wholes(), 3U);
+        EXPECT_EQ(world.logged("do not hold here"), ends == Ends::shared ? 1U : 2U);
+        EXPECT_EQ(world.logged("1 overrides that machines share .* do not hold here"),
+                  ends == Ends::shared ? 0U : 1U);
+        const std::size_t read = wholes();
+        world.pass(10'000);
+        EXPECT_EQ(wholes(), read) << "nothing has changed";
+        EXPECT_TRUE(world.stop_all());
+    }
+}
+
 /// An operator does this at a worker: a ban, `allow`, or the end of it.
 class Act final : private Answer::Owner {
 public:
@@ -214,6 +271,47 @@ TEST_F(TwoMachines, WhatIsReadLateEndsNothing) {
     }
     EXPECT_TRUE(all_have("a", OverrideKind::ban));
     EXPECT_TRUE(all_have("b", OverrideKind::ban));
+}
+
+/// A worker reads all of them, and hears it late, after the other worker of its machine has taken up one
+/// more.
+TEST(SharedOverrides, ThatAreReadLateEndNothingHoweverLateThatIs) {
+    for (const Msec timeout : {9'000, 60'000}) {
+        SCOPED_TRACE(timeout);
+        Scenario world({"default", "1000r/h"}, timeout);
+        world.setup.stores.front().shares_overrides = true;
+        Redis redis(world.events, world.network, "10.0.0.9:6379");
+        bool holds = false;
+        bool held = false;
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         relaying(redis, [&](const Command& words, ScriptedClient&, std::string answer) {
+                             if (words[0] == "hgetall" && holds) {
+                                 holds = false;
+                                 held = true;
+                                 return hold("gate", std::move(answer));
+                             }
+                             return ScriptedReply(std::move(answer));
+                         }));
+        world.worker(0, 0);
+        world.worker(0, 1);
+        world.pass(3'000);
+        const Act first(world.worker(0, 1), "a", OverrideKind::ban);
+        ASSERT_TRUE(world.until([&] { return first.done(); }));
+        holds = true;
+        ASSERT_TRUE(world.until([&] { return held; }));
+        const Act second(world.worker(1, 0), "b", OverrideKind::ban);
+        ASSERT_TRUE(world.until([&] { return second.done(); }, 2'000));
+        OverrideTable& table = world.worker(1, 0).zone().overrides();
+        const auto all = [&] { return table.read(world.at()).size(); };
+        EXPECT_EQ(all(), 2U);
+        world.pass(timeout - 3'000);
+        primary.release("gate");
+        for (int i = 0; i < 200; ++i) {
+            world.pass(10);
+            ASSERT_EQ(all(), 2U) << i;
+        }
+        EXPECT_TRUE(world.stop_all());
+    }
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct Table {
 
     /// The next version of what the machines of a store share.
     std::optional<std::size_t> put_shared(std::uint64_t store, const std::vector<Override>& all) {
-        return table.put_shared(store, all, state, state.version() + 1, table_now);
+        return table.put_shared(store, all, state, {state.version() + 1}, table_now);
     }
 
     TableMemory memory;
@@ -199,10 +199,27 @@ TEST(OverrideTable, WhatIsNoNewsChangesNothing) {
     Table of(4);
     EXPECT_EQ(of.put_shared(store_digest, {shared(ban(1))}), 0U);
     EXPECT_EQ(of.state.version(), 1);
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, 1, table_now), std::nullopt);
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, {1}, table_now), std::nullopt);
     EXPECT_EQ(of.keys(), (Keys{1}));
-    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, 2, table_now), 0U);
+    EXPECT_EQ(of.table.put_shared(store_digest, {shared(ban(2))}, of.state, {2}, table_now), 0U);
     EXPECT_EQ(of.keys(), (Keys{2}));
+}
+
+TEST(OverrideTable, TakesUpTheSameAgainWhereSomeFoundNoRoom) {
+    Table of(2);
+    ASSERT_TRUE(of.table.put(ban(9), table_now));
+    const std::vector<Override> two = {shared(ban(1)), shared(ban(2))};
+    EXPECT_FALSE(of.state.is_incomplete());
+    EXPECT_EQ(of.table.put_shared(store_digest, two, of.state, {7}, table_now), 1U);
+    EXPECT_TRUE(of.state.is_incomplete());
+    EXPECT_FALSE(of.table.has_free_place(table_now));
+    EXPECT_TRUE(of.table.has_free_place(table_now + minute)) << "all have ended";
+    ASSERT_TRUE(of.table.remove({limit_digest, 9}, table_now));
+    EXPECT_TRUE(of.table.has_free_place(table_now));
+    EXPECT_EQ(of.table.put_shared(store_digest, two, of.state, {7}, table_now), 0U);
+    EXPECT_EQ(of.keys(), (Keys{1, 2}));
+    EXPECT_FALSE(of.state.is_incomplete());
+    EXPECT_EQ(of.table.put_shared(store_digest, two, of.state, {7}, table_now), std::nullopt);
 }
 
 TEST(OverrideTable, ShowsNoDigest) {

@@ -81,16 +81,26 @@ TEST(SharedOverride, OfAnotherFormIsRefused) {
 }
 
 TEST(SharedState, KnowsWhichVersionIsNews) {
+    constexpr Nanos second = 1'000'000'000;
+    constexpr Nanos taken = 1000 * second;
     SharedState state;
-    EXPECT_TRUE(state.is_news(7, table_now));
-    state.take(7, table_now);
+    EXPECT_TRUE(state.is_news({7, taken, taken}));
+    state.take({7, taken - second, taken}, false);
     EXPECT_EQ(state.version(), 7);
-    EXPECT_FALSE(state.is_news(7, table_now));
-    EXPECT_TRUE(state.is_news(8, table_now));
-    EXPECT_FALSE(state.is_news(6, table_now)) << "a read of before";
-    EXPECT_TRUE(state.is_news(6, table_now + 5000)) << "a failover has lost seven";
-    EXPECT_FALSE(state.is_news(6, table_now - 1)) << "a worker that has not looked at the clock since";
-    EXPECT_TRUE(state.is_news(6, table_now - 5000)) << "the clock was set back";
+    EXPECT_FALSE(state.is_news({7, taken, taken}));
+    EXPECT_FALSE(state.is_news({7, taken + 5 * second, taken + 5 * second}));
+    EXPECT_TRUE(state.is_news({8, taken, taken}));
+    EXPECT_TRUE(state.is_news({8, taken - 60 * second, taken}));
+    EXPECT_TRUE(state.is_news({6, taken + 5 * second, taken + 5 * second})) << "a failover has lost seven";
+    for (const Nanos late : {0, 1, 5, 60, 600}) {
+        EXPECT_FALSE(state.is_news({6, taken - 1, taken + late * second})) << "a read of before, " << late;
+        EXPECT_FALSE(state.is_news({6, taken - late * second, taken + late * second})) << late;
+    }
+    state.take({7, taken, taken}, true);
+    EXPECT_TRUE(state.is_news({7, taken, taken})) << "some were left out";
+    EXPECT_FALSE(state.is_news({6, taken, taken}));
+    state.take({7, taken, taken}, false);
+    EXPECT_FALSE(state.is_news({7, taken, taken}));
     state.refuse(9);
     EXPECT_TRUE(state.is_refused(9));
     EXPECT_TRUE(state.tell(3));
@@ -103,7 +113,7 @@ TEST(SharedState, TheNextConfigurationInheritsWhereTheLastGoodOnesAre) {
     SharedState next;
     next.inherit(state);
     EXPECT_FALSE(next.has_last_good(5));
-    state.take(7, table_now);
+    state.take({7}, false);
     state.set_good_in(5);
     EXPECT_TRUE(state.tell(3));
     next.inherit(state);

@@ -19,11 +19,14 @@ bool is_shared(const Override& what) noexcept {
 
 }  // namespace
 
+std::size_t OverrideTable::free_place(Millis now) const noexcept {
+    return board_.find([now](const Override& there) { return there.until <= now; });
+}
+
 /// That of its override, else one that is free or whose override has ended.
 std::size_t OverrideTable::place_for(const OverrideSubject& subject, Millis now) const noexcept {
     const std::size_t own = board_.find([&](const Override& there) { return there.subject == subject; });
-    return own != Overrides::none ? own
-                                  : board_.find([now](const Override& there) { return there.until <= now; });
+    return own != Overrides::none ? own : free_place(now);
 }
 
 bool OverrideTable::put(const Override& what, Millis now) noexcept {
@@ -41,7 +44,8 @@ bool OverrideTable::put(const Override& what, Millis now) noexcept {
 }
 
 std::optional<std::size_t> OverrideTable::put_shared(std::uint64_t store, const std::vector<Override>& all,
-                                                     SharedState& state, std::int64_t version, Millis now) {
+                                                     SharedState& state, const SharedVersion& version,
+                                                     Millis now) {
     struct Wanted {
         const Override* what;
         bool there;
@@ -54,7 +58,7 @@ std::optional<std::size_t> OverrideTable::put_shared(std::uint64_t store, const 
     }
     std::vector<std::size_t> free;
     Overrides::Writing writing(board_);
-    if (!state.is_news(version, now)) {
+    if (!state.is_news(version)) {
         return std::nullopt;
     }
     for (std::size_t at = 0; at < capacity(); ++at) {
@@ -84,7 +88,7 @@ std::optional<std::size_t> OverrideTable::put_shared(std::uint64_t store, const 
             ++left;
         }
     }
-    state.take(version, now);  // last: if this process dies before, the next one takes it up again
+    state.take(version, left != 0);  // last: if this process dies before, the next one takes it up again
     return left;
 }
 

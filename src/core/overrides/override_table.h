@@ -40,16 +40,19 @@ public:
     /// Sets it in place of the one that its subject has. False if there is no room, and then nothing changes.
     [[nodiscard]] bool put(const Override& what, Millis now) noexcept;
 
-    /// Sets the whole of what all machines of a store share, if `version` of it is news to `state`: those of
-    /// before that are not among them end. Returns how many there was no room for; nothing where it is no
+    /// Sets the whole of what all machines of a store share, if this version of it is news to `state`: those
+    /// of before that are not among them end. Returns how many there was no room for; nothing where it is no
     /// news. Throws std::bad_alloc.
     std::optional<std::size_t> put_shared(std::uint64_t store, const std::vector<Override>& all,
-                                          SharedState& state, std::int64_t version, Millis now);
+                                          SharedState& state, const SharedVersion& version, Millis now);
 
     /// Whether put() would find room now.
     bool has_room(const OverrideSubject& subject, Millis now) const noexcept {
         return place_for(subject, now) != Overrides::none;
     }
+
+    /// Whether there is room now for one of any subject.
+    bool has_free_place(Millis now) const noexcept { return free_place(now) != Overrides::none; }
 
     /// Ends the override of this subject. False: it has none.
     bool remove(const OverrideSubject& subject, Millis now) noexcept;
@@ -72,6 +75,7 @@ private:
     /// The head says whether texts are kept.
     using Overrides = Board<Override, std::atomic<bool>>;
 
+    std::size_t free_place(Millis now) const noexcept;
     std::size_t place_for(const OverrideSubject& subject, Millis now) const noexcept;
     bool keeps_texts() const noexcept { return board_.head().load(std::memory_order_relaxed); }
 

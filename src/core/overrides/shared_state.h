@@ -2,11 +2,18 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 
-#include "core/limit/window.h"
+#include "core/limit/bucket.h"
 
 namespace rate_limit {
+
+/// One version of what machines share, as it was read. Times are of a clock that nobody sets and that all
+/// processes of the machine share.
+struct SharedVersion {
+    std::int64_t number = 0;
+    Nanos asked = 0;     ///< when it was asked for
+    Nanos answered = 0;  ///< when it is taken up
+};
 
 /// The knowledge that this machine's workers have of the overrides that the machines of one store share,
 /// beside those themselves, which are in the OverrideTable. In memory that is all zero at first.
@@ -22,18 +29,24 @@ public:
     /// The version that was taken up last; 0: none was.
     std::int64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-    /// Whether this version is to be taken up: not if a read of before the last change has brought it. `now`
-    /// may be a little behind that of the worker which has taken up the last one.
-    bool is_news(std::int64_t version, Millis now) const noexcept {
-        constexpr Millis longest_read = 5000;
-        const Millis since = std::abs(now - taken_.load(std::memory_order_relaxed));
-        return version > this->version() || (version != this->version() && since >= longest_read);
+    /// Whether the version that was taken up last is in the table but for some that found no room.
+    bool is_incomplete() const noexcept { return incomplete_.load(std::memory_order_relaxed); }
+
+    /// Whether this version is to be taken up. An earlier one, which a failover has left, is so where it was
+    /// asked for some time after the last one was taken up: not where a read of before has brought it, or a
+    /// worker that still asks the former primary.
+    bool is_news(const SharedVersion& of) const noexcept {
+        constexpr Nanos lasting = 5'000'000'000;
+        return of.number > version() ||
+               (of.number == version() ? is_incomplete()
+                                       : of.asked - taken_.load(std::memory_order_relaxed) >= lasting);
     }
 
-    /// This version is in the table.
-    void take(std::int64_t version, Millis now) noexcept {
-        version_.store(version, std::memory_order_relaxed);
-        taken_.store(now, std::memory_order_relaxed);
+    /// This version is in the table, perhaps but for some.
+    void take(const SharedVersion& of, bool incomplete) noexcept {
+        incomplete_.store(incomplete, std::memory_order_relaxed);
+        version_.store(of.number, std::memory_order_relaxed);
+        taken_.store(of.answered, std::memory_order_relaxed);
     }
 
     /// This version of what Redis had could not be taken.
@@ -64,7 +77,8 @@ private:
     std::atomic<std::uint32_t> told_{0};
     std::atomic<std::int64_t> version_{0};
     std::atomic<std::int64_t> refused_{0};
-    std::atomic<Millis> taken_{0};
+    std::atomic<Nanos> taken_{0};
+    std::atomic<bool> incomplete_{false};
     std::atomic<std::uint64_t> good_in_{0};
 };
 

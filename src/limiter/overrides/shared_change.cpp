@@ -45,6 +45,7 @@ void SharedChange::submit(OverridesCommand& command) noexcept {
     Shard* shard = shard_of_overrides(*store_);
     Node* node = shard != nullptr ? shard->nodes().choose_primary() : nullptr;
     command_ = &command;
+    asked_ = steady_nanos();
     if (node == nullptr) {
         command.give_up();
         command_ = nullptr;
@@ -76,7 +77,7 @@ void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, 
 /// somebody else has done so meanwhile.
 void SharedChange::take_read(const Reply& reply) {
     SharedOverrides shared;
-    if (!read_overrides(*store_, reply, shared)) {
+    if (!read_overrides(*store_, reply, asked_, shared)) {
         finish(Trouble::unavailable, explain(Fault::malformed));
         return;
     }
@@ -107,7 +108,7 @@ void SharedChange::take_read(const Reply& reply) {
 
 void SharedChange::take_written(const Reply& reply) {
     SharedOverrides shared;
-    if (!read_overrides(*store_, reply, shared)) {
+    if (!read_overrides(*store_, reply, asked_, shared)) {
         finish(Trouble::in_doubt, explain(Fault::malformed));
         return;
     }

@@ -54,6 +54,7 @@ private:
     Override what_;
     std::string field_;
     OverridesCommand* command_ = nullptr;  // null: there is no answer to come
+    Nanos asked_ = 0;                      // when that was submitted
     Trouble trouble_ = Trouble::none;
 };
 

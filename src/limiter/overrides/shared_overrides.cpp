@@ -24,9 +24,11 @@ constexpr std::string_view name_of_key = "!overrides";
 /// Bytes of all fields; more are not taken.
 constexpr std::size_t most_bytes = std::size_t{512} * 1024;
 
-/// Values that SharedState::tell() remembers beside reasons: all is well, and the zone has too little room.
+/// Values that SharedState::tell() remembers beside reasons: all is well, and so many found no room.
 constexpr std::uint32_t told_nothing = 0;
-constexpr std::uint32_t told_full = 1;
+constexpr std::uint32_t told_full(std::size_t left) noexcept {
+    return static_cast<std::uint32_t>(left) << 2U | 1U;
+}
 
 /// Milliseconds between two looks of a machine, at least, and between two tries of a worker to have the turn.
 constexpr std::uint32_t interval = 800;
@@ -54,7 +56,7 @@ std::unordered_set<std::uint64_t> limits_here() {
 }
 
 void tell_full(const StoreConf& store, std::size_t left) noexcept {
-    if (store.shared_overrides->tell(told_full)) {
+    if (store.shared_overrides->tell(told_full(left))) {
         log_line(process_log(), LogLevel::error,
                  "rate limit: %zu overrides that machines share by \"rate_limit_redis %s\" do not hold here: "
                  "there is no room for them",
@@ -107,9 +109,11 @@ private:
     void take_whole(const Reply& reply);
 
     const StoreConf& store_;
+    Nanos asked_ = 0;
 };
 
 void Look::ask(OverridesCommand::Kind kind) noexcept {
+    asked_ = steady_nanos();
     Shard* shard = shard_of_overrides(store_);
     Node* node = shard != nullptr ? shard->nodes().choose_primary() : nullptr;
     OverridesCommand* command = nullptr;
@@ -141,7 +145,7 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
     delete this;
 }
 
-/// True if the whole is to be read.
+/// True if the whole is to be read: it has changed, or there is room for what was left out of it.
 bool Look::take_version(const Reply& reply) noexcept {
     const SharedState& state = *store_.shared_overrides;
     if (reply.is_error()) {
@@ -165,12 +169,14 @@ bool Look::take_version(const Reply& reply) noexcept {
         tell_unusable(store_, describe(SharedError::garbage), remedy_for_fields(store_));
         return false;
     }
-    return version.integer != state.version() && !state.is_refused(version.integer);
+    const bool news = version.integer != state.version() ||
+                      (state.is_incomplete() && store_.zone->overrides().has_free_place(now_millis()));
+    return news && !state.is_refused(version.integer);
 }
 
 void Look::take_whole(const Reply& reply) {
     SharedOverrides shared;
-    if (!read_overrides(store_, reply, shared) || shared.version == 0) {
+    if (!read_overrides(store_, reply, asked_, shared) || shared.version == 0) {
         return;  // it has changed since the version was read: the next look sees it
     }
     if (shared.error != SharedError::none) {
@@ -227,7 +233,8 @@ Shard* shard_of_overrides(const StoreConf& store) noexcept {
     }
 }
 
-bool read_overrides(const StoreConf& store, const Reply& reply, SharedOverrides& shared) {
+bool read_overrides(const StoreConf& store, const Reply& reply, Nanos asked, SharedOverrides& shared) {
+    shared.asked = asked;
     const TreeReply::Value root = reply.tree != nullptr ? reply.tree->root() : TreeReply::Value();
     if (reply.is_error() || !root.is_array() || root.count() % 2 != 0) {
         return false;
@@ -274,8 +281,8 @@ void take_up(const StoreConf& store, const SharedOverrides& shared) {
         return;
     }
     SharedState& state = *store.shared_overrides;
-    const std::optional<std::size_t> left =
-        store.zone->overrides().put_shared(digest_of(store), shared.all, state, shared.version, now_millis());
+    const std::optional<std::size_t> left = store.zone->overrides().put_shared(
+        digest_of(store), shared.all, state, {shared.version, shared.asked, steady_nanos()}, now_millis());
     if (!left) {
         return;
     }

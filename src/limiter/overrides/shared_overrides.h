@@ -23,6 +23,7 @@ struct SharedOverrides {
     std::int64_t version = 0;  ///< the version as a number; 0: it is none
     bool absent = false;       ///< there is nothing at all
     SharedError error = SharedError::none;
+    Nanos asked = 0;            ///< steady_nanos() when it was asked for, or before
     std::vector<Override> all;  ///< those of limits that this machine has
     std::vector<Field> ended;   ///< those that have ended
 
@@ -36,8 +37,9 @@ std::string overrides_key(const StoreConf& store);
 /// The shard that has it; null without memory.
 Shard* shard_of_overrides(const StoreConf& store) noexcept;
 
-/// Reads the reply to HGETALL. False: it is no such reply. Throws std::bad_alloc.
-bool read_overrides(const StoreConf& store, const Reply& reply, SharedOverrides& shared);
+/// Reads the reply to what was `asked` at that steady_nanos(). False: it is no reply to HGETALL. Throws
+/// std::bad_alloc.
+bool read_overrides(const StoreConf& store, const Reply& reply, Nanos asked, SharedOverrides& shared);
 
 /// Makes them those of this machine, unless they are older than what is known, or this worker leaves: workers
 /// of a later configuration may have other limits. Those of limits that this machine does not have take no
