@@ -93,6 +93,17 @@ void Cluster::cut_off(Redis& node) {
     node.server().state.cluster->down = true;
 }
 
+bool Cluster::is_told_of(const Redis& server) const {
+    const auto names = [&server](const ClusterGroup& group) { return group.primary.id == server.address(); };
+    const auto tells = [&names](Redis* node) {
+        const ClusterMap& map = *node->server().state.cluster->map;
+        return std::any_of(map.begin(), map.end(), names);
+    };
+    return std::any_of(sets_.begin(), sets_.end(), [&tells](const ReplicaSet* set) {
+        return std::any_of(set->members().begin(), set->members().end(), tells);
+    });
+}
+
 void Cluster::promote(ReplicaSet& set, Redis& next) {
     set.promote(next);
     tell(next);

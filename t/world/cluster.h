@@ -31,6 +31,10 @@ public:
     /// The node finds that too many others do not answer, until it is told something else.
     void cut_off(Redis& node);
 
+    /// Whether some node, the server itself or another, takes it for a primary that has slots: it may tell
+    /// clients so.
+    bool is_told_of(const Redis& server) const;
+
     /// The replicas have agreed on a new primary, which knows that. The others are still to be told.
     void promote(ReplicaSet& set, Redis& next);
 

@@ -1,5 +1,6 @@
 #include "limiter/wire/connection.h"
 
+#include <deque>
 #include <utility>
 
 #include <hiredis/async.h>
@@ -60,6 +61,7 @@ public:
         ++waiting_;
         if (Loop::observer() != nullptr) {
             Loop::observer()->on_command(address_);
+            sent_.emplace_back(command);
         }
         context_.replies.head = &callback_;
         if (connected_ && !flush_.armed()) {
@@ -136,6 +138,7 @@ private:
                 continue;
             }
             waiting_ -= waiting_ != 0 ? 1 : 0;
+            tell_fate(&reply_);
             owner_.on_reply(reply_);
             context_.replies.head = waiting_ != 0 ? &callback_ : nullptr;
         }
@@ -149,7 +152,20 @@ private:
         unwritten_.clear();
         flush_.clear();
         reason_ = nullptr;
+        while (!sent_.empty()) {
+            tell_fate(nullptr);
+        }
         owner_.on_closed(reason);
+    }
+
+    /// The fate of the first command that had none.
+    void tell_fate(const Reply* reply) {
+        if (Loop::observer() != nullptr && !sent_.empty()) {
+            Loop::observer()->on_fate(sent_.front(), reply);
+        }
+        if (!sent_.empty()) {
+            sent_.pop_front();
+        }
     }
 
     static void on_flush(void* self) noexcept { static_cast<Socket*>(self)->write_now(); }
@@ -166,7 +182,8 @@ private:
     const char* reason_ = nullptr;  // why it is being closed; null: it is not
     bool connected_ = false;
     bool reading_ = false;
-    std::size_t waiting_ = 0;  // commands without an answer
+    std::size_t waiting_ = 0;       // commands without an answer
+    std::deque<std::string> sent_;  // these, where somebody observes
     Timer flush_{this, on_flush, Timer::Worker::leaves};
 };
 

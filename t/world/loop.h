@@ -14,7 +14,8 @@
 
 namespace rate_limit {
 struct Configuration;
-}
+struct Reply;
+}  // namespace rate_limit
 
 namespace rate_limit::world {
 
@@ -35,6 +36,9 @@ class TurnObserver {
 public:
     /// A command leaves for the server at this address.
     virtual void on_command(const std::string& address) = 0;
+
+    /// `command`: its bytes. `reply` null: the connection has ended before its answer.
+    virtual void on_fate(std::string_view command, const Reply* reply) = 0;
 
     /// A connection to it is begun.
     virtual void on_connect(const std::string& address) = 0;

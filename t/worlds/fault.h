@@ -22,6 +22,9 @@ struct Fault {
     std::uint64_t bits;  ///< what else there is to choose
 };
 
+/// No fault lasts longer.
+constexpr Micros longest_fault = 5 * second;
+
 /// Some kinds of faults, by their numbers: those from `first` on and before `end`.
 struct Kinds {
     std::size_t first;
@@ -43,8 +46,8 @@ std::vector<Fault<Kind>> draw_faults(Chance& chance, const Kinds& of, std::int64
     const std::int64_t count = kinds.empty() ? 0 : chance.between(0, most);
     for (std::int64_t i = 0; i < count; ++i) {
         const auto where = static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(places)));
-        faults.push_back({chance.one_of(kinds), chance.below(lasts), chance.between(1'000, 5'000'000), where,
-                          chance.bits()});
+        faults.push_back({chance.one_of(kinds), chance.below(lasts), chance.between(1'000, longest_fault),
+                          where, chance.bits()});
     }
     std::sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return faults;

@@ -12,6 +12,24 @@ std::string text(std::int64_t value) {
     return std::to_string(value);
 }
 
+/// So long the primary's answer to a charge may stand for a check, in a window of an hour.
+constexpr Micros fresh = second;
+
+/// By then a charge is on all servers, where nothing fails: a batch leaves, and replicas are up to 50 ms
+/// behind.
+constexpr Micros arrives_in = second * 3 / 10;
+
+/// By then all that has waited for the end of a fault has been sent.
+constexpr Micros calms_in = 15 * second;
+
+Micros longest_charge(const std::vector<Setup>& setups) {
+    Msec longest = 0;
+    for (const Setup& setup : setups) {
+        longest = std::max(longest, setup.stores.front().charge_timeout);
+    }
+    return static_cast<Micros>(longest) * 1000;
+}
+
 /// In how many places a window may be counted: where machines disagree about shards, each has its own.
 std::int64_t places(const std::vector<Setup>& setups, const std::string& store) {
     std::set<std::string> all;
@@ -31,8 +49,13 @@ std::int64_t places(const std::vector<Setup>& setups, const std::string& store) 
 
 }  // namespace
 
-LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites& lost, Truths& truths)
-    : lost_writes_(lost), truths_(truths), name_(plan.setups.front().limits[number].name) {
+LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers, ToldLosses& told,
+                         Truths& truths)
+    : plan_(plan),
+      servers_(servers),
+      losses_(told),
+      truths_(truths),
+      name_(plan.setups.front().limits[number].name) {
     const std::vector<Setup>& setups = plan.setups;
     const bool clocks_agree = plan.machines.clocks_agree();
     double longest_burst = 0;  // in periods
@@ -73,7 +96,71 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, const LostWrites&
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
-    lasts_ = period_ >= 3600 && !running_limit_ && !bucket_ && !local_ && !limit.by_clock();
+    lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
+    // Between the servers of a cluster keys move with their slots.
+    stored_by_all_ = !local_ && one_place_ && !plan.servers.has(ServerFault::slot_move);
+    answer_lasts_ =
+        fresh + longest_charge(setups) + (plan.machines.has(MachineFault::stall) ? longest_fault : 0);
+    if (only_charges_ && outlasts && !running_limit_) {
+        known_.emplace(fresh + arrives_in);
+    }
+}
+
+KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, Micros now) {
+    if (!known_) {
+        return {};
+    }
+    const std::string window = "rl:" + name_ + "/3600:client" + text(static_cast<std::int64_t>(key));
+    const bool stored = stored_by_all_ && servers_.known_to_all(window) >= limit_;
+    return known_->begin(key, memory, stored, now);
+}
+
+/// What was lost, of which machines know no more.
+std::int64_t LimitTruths::excused(std::size_t key) {
+    return local_ ? 0 : lost_[key] + lost_of(key).taken + losses_.uncertain(name_, one_place_, key).less;
+}
+
+bool LimitTruths::is_calm(Micros now) const noexcept {
+    const auto is_over = [now](const auto& fault) {
+        return fault.at > now || fault.at + fault.life + calms_in < now;
+    };
+    return std::all_of(plan_.servers.faults.begin(), plan_.servers.faults.end(), is_over) &&
+           std::all_of(plan_.machines.faults.begin(), plan_.machines.faults.end(), is_over);
+}
+
+/// While less than the limit is known to be used one more is let in, whatever it will cost.
+void LimitTruths::enter(std::size_t key, std::size_t memory, const KnownCharges::Known& known, Micros begun,
+                        Micros decided) {
+    if (!known_) {
+        return;
+    }
+    const std::int64_t own = known_->still_here(known, key, memory);
+    known_->enter(key, memory);
+    if (own >= limit_ && own - excused(key) >= limit_) {
+        fail(key, "admits one more of " + text(limit_) + ", and its machine has charged or has in flight " +
+                      text(own));
+    } else if (known.stored_since != KnownCharges::never && known.stored_since + answer_lasts_ < begun &&
+               lost_of(key).taken == 0) {
+        fail(key, "admits one more of " + text(limit_) + ", which all servers have stored since " +
+                      text(known.stored_since));
+    } else if (lasts_ && one_place_ && known.of_all >= limit_ && is_calm(begun) && is_calm(decided) &&
+               known.of_all - excused(key) >= limit_) {
+        fail(key, "admits one more of " + text(limit_) + ", and all machines had charged " +
+                      text(known.of_all) + " long before");
+    }
+}
+
+void LimitTruths::leave(std::size_t key, std::size_t memory, std::int64_t cost) {
+    if (known_) {
+        known_->leave(key, memory, cost);
+    }
+}
+
+void LimitTruths::charge(std::size_t key, std::int64_t cost, Micros now) {
+    charged_[key] += cost;
+    if (known_) {
+        known_->charge(key, cost, now);
+    }
 }
 
 std::size_t LimitTruths::admit(const Claim& claim, std::int64_t cost, Millis reset, Micros begun,
@@ -131,7 +218,7 @@ void LimitTruths::check_bucket(const Claim& claim) {
 }
 
 LostWrites::Sums LimitTruths::lost_of(std::size_t key) const {
-    return lost_writes_.of("rl:" + name_ + '/', ":client" + std::to_string(key));
+    return servers_.lost().of("rl:" + name_ + '/', ":client" + std::to_string(key));
 }
 
 /// Writes that were lost had taken so many tokens from the bucket; a part of one counts as one.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,7 +10,10 @@
 
 #include "t/world/events.h"
 #include "t/world/written.h"
+#include "t/worlds/known_charges.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/servers.h"
+#include "t/worlds/told_losses.h"
 #include "t/worlds/told_windows.h"
 #include "t/worlds/truths.h"
 
@@ -25,20 +29,22 @@ struct Claim {
     }
 };
 
-/// How much of the keys of a shard is in doubt or was told as lost: by so much less or more may be stored
-/// than was charged.
-struct Uncertain {
-    std::int64_t less = 0;
-    std::int64_t more = 0;          ///< without reservations
-    std::int64_t reservations = 0;  ///< more, of requests that got no answer
-};
-
 /// The truths of one limit, whatever befalls a world: asked as requests are decided, and at the end.
 class LimitTruths {
 public:
-    /// `number`: of the limit in each setup of the plan. `lost` outlives this: what it has counts as never
-    /// written.
-    LimitTruths(const Plan& plan, std::size_t number, const LostWrites& lost, Truths& truths);
+    /// `number`: of the limit in each setup of the plan. What `servers` have lost counts as never written.
+    /// All outlive this.
+    LimitTruths(const Plan& plan, std::size_t number, Servers& servers, ToldLosses& told, Truths& truths);
+
+    /// A request begins at the machine of this memory.
+    KnownCharges::Known begin(std::size_t key, std::size_t memory, Micros now);
+
+    /// The limit has let that request in: `known` is what begin() has returned.
+    void enter(std::size_t key, std::size_t memory, const KnownCharges::Known& known, Micros begun,
+               Micros decided);
+
+    /// A request that has entered was charged so much, or 0.
+    void leave(std::size_t key, std::size_t memory, std::int64_t cost);
 
     /// The limit has let a request in that all have let in: by what a store said, or a lease. `reset`: of its
     /// window. `begun` and `decided` say when. Returns its number among those of its claim.
@@ -58,7 +64,7 @@ public:
     void leave(const Claim& claim) { --running_[claim]; }
 
     /// Whoever let it in, a request was charged so much.
-    void charge(std::size_t key, std::int64_t cost) { charged_[key] += cost; }
+    void charge(std::size_t key, std::int64_t cost, Micros now);
 
     /// A worker that was killed has taken with it what it knew: perhaps charges of this key, and perhaps what
     /// it was to give back.
@@ -96,9 +102,13 @@ private:
     void check_bucket(const Claim& claim);
     std::int64_t most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const;
     std::int64_t tokens_lost(std::size_t key) const;
+    bool is_calm(Micros now) const noexcept;
+    std::int64_t excused(std::size_t key);
     void fail(std::size_t key, const std::string& what);
 
-    const LostWrites& lost_writes_;
+    const Plan& plan_;
+    Servers& servers_;
+    ToldLosses& losses_;
     Truths& truths_;
     const std::string name_;
     std::string mode_;
@@ -121,6 +131,9 @@ private:
     std::map<std::size_t, std::int64_t> charged_;
     std::map<std::size_t, std::int64_t> lost_;
     ToldWindows told_;
+    bool stored_by_all_ = false;         // servers can be asked what all of them have stored
+    Micros answer_lasts_ = 0;            // so long an answer may stand for another
+    std::optional<KnownCharges> known_;  // of check_charge, where windows outlast the world
 };
 
 }  // namespace rate_limit::world

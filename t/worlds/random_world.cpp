@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "core/machine/debt_record.h"
-#include "limiter/charges/losses.h"
-#include "limiter/counters.h"
-#include "redis/keys/routes.h"
 #include "t/worlds/strands.h"
 
 namespace rate_limit::world {
@@ -23,41 +19,6 @@ constexpr Micros over_in = 6'000'000;
 /// that.
 constexpr Micros heals_in = 60'000'000;
 
-/// Charges that are lost can only leave less stored than was charged.
-bool is_of_charges(Loss loss) {
-    return loss == Loss::charges_in_doubt || loss == Loss::expired || loss == Loss::no_room ||
-           loss == Loss::no_memory;
-}
-
-/// The most that goes back at once: what requests did not cost, or tokens: a batch, or of batches that adapt
-/// two, each of a twentieth of the limit at most.
-std::int64_t largest_refund(const Plan& plan) {
-    std::int64_t largest = 2 * plan.traffic.most_cost;
-    for (const Setup& setup : plan.setups) {
-        for (const LimitSetup& limit : setup.limits) {
-            const bool fixed = limit.lease != lease_auto;
-            const std::int64_t tokens =
-                fixed ? static_cast<std::int64_t>(limit.lease) : std::stoll(limit.rate) / 10 + 2;
-            largest = std::max(largest, tokens);
-        }
-    }
-    return largest;
-}
-
-/// Those of all configurations.
-std::set<std::string> names_of_shards(const std::vector<Setup>& setups) {
-    std::set<std::string> names;
-    for (const Setup& setup : setups) {
-        for (const ShardSetup& shard : setup.stores.front().shards) {
-            names.insert(shard.name);
-        }
-        if (!setup.stores.front().seeds.empty()) {
-            names.insert("cluster");
-        }
-    }
-    return names;
-}
-
 }  // namespace
 
 RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
@@ -65,9 +26,10 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
       machines_(events_, plan_.machines, plan_.setups),
+      losses_(plan_, machines_),
       watch_(truths_, log_),
-      turns_(events_, plan_, truths_),
-      traffic_(events_, plan_, machines_, servers_.lost(), turns_, truths_, log_),
+      turns_(events_, plan_, losses_, truths_),
+      traffic_(events_, plan_, machines_, servers_, losses_, turns_, truths_, log_),
       operators_(events_, plan_, machines_, turns_, log_) {
     network_.seed(plan_.seed);
     for (const auto& server : servers_.all()) {
@@ -110,6 +72,7 @@ std::vector<std::string> RandomWorld::run() {
                             {machines.has(MachineFault::change), machines.has(MachineFault::kill), slots},
                             truths_);
         compare_at_the_end();
+        losses_.check(truths_);
     }
     return truths_.failures();
 }
@@ -165,27 +128,6 @@ void RandomWorld::set_faults() {
         [this](const auto& fault) { machines_.end(fault); });
 }
 
-/// How many charges, refunds and tokens nobody can be sure of, as the machines have counted them for one
-/// shard.
-Uncertain RandomWorld::uncertain(const std::string& store, const std::string& shard) {
-    Uncertain sums;
-    machines_.for_each([&](Machine& machine) {
-        const Counters<Loss> losses(machine.zone().counters(), {store, shard, {}});
-        for (std::size_t i = 0; i < loss_count; ++i) {
-            const auto loss = static_cast<Loss>(i);
-            if (loss == Loss::answered_by_former) {
-                continue;  // each is counted as in doubt, too
-            }
-            const auto most = static_cast<std::int64_t>(losses.own_count(loss)) *
-                              (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));
-            sums.less += most;
-            (loss == Loss::reservations_in_doubt ? sums.reservations : sums.more) +=
-                is_of_charges(loss) ? 0 : most;
-        }
-    });
-    return sums;
-}
-
 /// Charges and refunds that wait, window by window, for shards that are not configured any more.
 std::map<std::string, Uncertain> RandomWorld::waiting() {
     std::map<std::string, Uncertain> sums;
@@ -200,31 +142,16 @@ std::map<std::string, Uncertain> RandomWorld::waiting() {
     return sums;
 }
 
-/// Machines may have disagreed about shards: what was lost then may have been on its way to any of them. What
-/// is missing of all keys together is no more than what was told as lost, nor is it of one key.
+/// What is missing of all keys together is no more than what was told as lost, nor is it of one key.
 void RandomWorld::compare_at_the_end() {
-    const StoreSetup& store = plan_.servers.stores.front();
-    Uncertain of_all;
-    for (const std::string& shard : names_of_shards(plan_.setups)) {
-        const Uncertain of_one = uncertain(store.name, shard);
-        of_all.less += of_one.less;
-        of_all.more += of_one.more;
-        of_all.reservations += of_one.reservations;
-    }
-    Routes routes(store.name);
-    std::vector<Uncertain> by_route;
-    for (const ShardSetup& shard : store.shards) {
-        routes.add_shard(shard.name, 1);
-        by_route.push_back(uncertain(store.name, shard.name));
-    }
+    const Uncertain of_all = losses_.uncertain_of_all();
     std::map<std::string, Uncertain> waits = waiting();
     std::int64_t missing = 0;
     for (LimitTruths& limit : traffic_.limits()) {
         for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
-            const std::string client = "client" + std::to_string(key);
-            const std::string window = "rl:" + limit.name() + "/3600:" + client;
-            const bool alone = limit.is_in_one_place() && store.seeds.empty();
-            Uncertain all = alone ? by_route[routes.choose(client, window)] : of_all;
+            const std::string window = "rl:" + limit.name() + "/3600:client" + std::to_string(key);
+            Uncertain all =
+                losses_.uncertain(limit.name(), limit.is_in_one_place(), static_cast<std::size_t>(key));
             all.less += waits[window].less;
             all.more += waits[window].more;
             const std::int64_t less =

@@ -12,6 +12,7 @@
 #include "t/worlds/operators.h"
 #include "t/worlds/plan.h"
 #include "t/worlds/servers.h"
+#include "t/worlds/told_losses.h"
 #include "t/worlds/traffic.h"
 #include "t/worlds/truths.h"
 #include "t/worlds/turn_watch.h"
@@ -61,7 +62,6 @@ private:
     void pass(Micros time);
     void use_up_and_return();
     void check_operators();
-    Uncertain uncertain(const std::string& store, const std::string& shard);
     std::map<std::string, Uncertain> waiting();
     void compare_at_the_end();
 
@@ -72,6 +72,7 @@ private:
     Servers servers_;
     Machines machines_;
     Truths truths_;
+    ToldLosses losses_;
     CommandWatch watch_;
     TurnWatch turns_;
     Traffic traffic_;

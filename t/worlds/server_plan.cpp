@@ -43,6 +43,16 @@ std::size_t ServerPlan::count_servers() const noexcept {
     return servers;
 }
 
+bool ServerPlan::has(ServerFault kind) const noexcept {
+    return std::any_of(faults.begin(), faults.end(),
+                       [kind](const Fault<ServerFault>& fault) { return fault.kind == kind; });
+}
+
+bool ServerPlan::replaces_primaries() const noexcept {
+    return has(ServerFault::failover) || has(ServerFault::hand_over) || has(ServerFault::death) ||
+           has(ServerFault::freeze) || has(ServerFault::slot_move);
+}
+
 Micros ServerPlan::gained() const noexcept {
     Micros most = 0;
     for (const Set& set : sets) {

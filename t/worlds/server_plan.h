@@ -88,6 +88,12 @@ struct ServerPlan {
 
     std::size_t count_servers() const noexcept;
 
+    /// Whether something of the kind may come.
+    bool has(ServerFault kind) const noexcept;
+
+    /// Whether another server may take the place of a primary, or its slots.
+    bool replaces_primaries() const noexcept;
+
 private:
     void add_sets(Chance& chance, Discovery discovery, StoreSetup& store);
     void add_sentinels(Chance& chance, StoreSetup& store);

@@ -340,8 +340,11 @@ void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t b
     });
 }
 
-/// Some sentinel tells of this primary: workers that have never heard of it may still learn of it.
+/// Some sentinel or node tells of this primary: workers that have never heard of it may still learn of it.
 bool Servers::is_told_of(const Set& set, const Redis& former) const {
+    if (cluster_ != nullptr) {
+        return cluster_->is_told_of(former);
+    }
     return set.watch != nullptr &&
            std::any_of(sentinels_.begin(), sentinels_.end(), [&](const auto& sentinel) {
                return sentinel->watch(set.watch->name()).primary == former.address();
@@ -450,6 +453,18 @@ void Servers::heal_set(Set& set) {
     if (set.watch != nullptr) {
         set.watch->tell_all();
     }
+}
+
+std::int64_t Servers::known_to_all(const std::string& key) {
+    std::int64_t most = 0;
+    for (const Set& set : sets_) {
+        std::int64_t least = set.servers->primary().used(key);
+        for (Redis* member : set.servers->members()) {
+            least = std::min(least, member->used(key));
+        }
+        most = std::max(most, least);
+    }
+    return most;
 }
 
 bool Servers::has(const std::string& key) {

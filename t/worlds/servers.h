@@ -37,6 +37,9 @@ public:
     /// The sum that all primaries together have stored as used under this key.
     Window window(const std::string& key);
 
+    /// How much all members of the key's set have stored as used, each at least: whichever of them is asked.
+    std::int64_t known_to_all(const std::string& key);
+
     /// Whether some primary has this key.
     bool has(const std::string& key);
 

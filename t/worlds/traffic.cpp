@@ -25,7 +25,7 @@ Micros longest_wait(const Plan& plan) {
 
 }  // namespace
 
-Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost,
+Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, Servers& servers, ToldLosses& told,
                  TurnWatch& turns, Truths& truths, EventLog& log)
     : events_(events),
       plan_(plan),
@@ -37,7 +37,7 @@ Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, const Los
       chance_(plan.course),
       patience_(longest_wait(plan)) {
     for (std::size_t i = 0; i < plan.traffic.limits.size(); ++i) {
-        limits_.emplace_back(plan, i, lost, truths);
+        limits_.emplace_back(plan, i, servers, told, truths);
     }
     events_.in(1'000, [this] { begin_arrivals(); });
 }
@@ -62,6 +62,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
             lose(visit->key, visit->cost);
             if (visit->request->is_admitted()) {
                 end(*visit);
+                let_go(*visit);
             }
         }
         events_.cancel(visit->next);
@@ -167,6 +168,9 @@ void Traffic::begin(Visit& visit) {
         return;
     }
     visit.begun = events_.now();
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+        visit.known[i] = limits_[i].begin(visit.key, visit.memory, events_.now());
+    }
     turns_.count_reason();
     visit.request->begin();
     const bool ordinary = visit.purpose == Purpose::ordinary;
@@ -246,6 +250,7 @@ void Traffic::admitted(Visit& visit) {
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
         if (applied.verdict.outcome == Outcome::passed) {
+            limit.enter(visit.key, visit.memory, visit.known[number], visit.begun, events_.now());
             visit.numbers[number] = limit.admit(claim_of(visit, limit), visit.cost,
                                                 applied.verdict.window.reset, visit.begun, events_.now());
         }
@@ -259,6 +264,16 @@ void Traffic::end(Visit& visit) {
         LimitTruths& limit = limits_[number_of(applied)];
         if (applied.verdict.outcome == Outcome::passed && limit.counts_running()) {
             limit.leave(claim_of(visit, limit));
+        }
+    }
+}
+
+/// What it was charged is known, or nothing is.
+void Traffic::let_go(const Visit& visit) {
+    for (std::size_t i = 0; i < visit.request->count(); ++i) {
+        const AppliedLimit& applied = visit.request->applied(i);
+        if (applied.verdict.outcome == Outcome::passed) {
+            limits_[number_of(applied)].leave(visit.key, visit.memory, applied.charged);
         }
     }
 }
@@ -278,11 +293,12 @@ void Traffic::end_request(Visit& visit) {
         visit.request->end(chance_.percent(plan_.traffic.exempt));
     }
     note_recent(visit);
+    let_go(visit);
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const AppliedLimit& applied = visit.request->applied(i);
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
-        limit.charge(visit.key, applied.charged);
+        limit.charge(visit.key, applied.charged, events_.now());
         if (applied.verdict.outcome == Outcome::passed && applied.charged > 0) {
             headers_.note_lasting(limit, {visit.key, visit.memory}, applied.verdict.window.reset,
                                   visit.decided);

@@ -24,8 +24,8 @@ namespace rate_limit::world {
 class Traffic {
 public:
     /// All of them outlive it.
-    Traffic(Events& events, const Plan& plan, Machines& machines, const LostWrites& lost, TurnWatch& turns,
-            Truths& truths, EventLog& log);
+    Traffic(Events& events, const Plan& plan, Machines& machines, Servers& servers, ToldLosses& told,
+            TurnWatch& turns, Truths& truths, EventLog& log);
 
     std::uint64_t count() const noexcept { return count_; }
 
@@ -85,7 +85,8 @@ private:
         std::size_t told;
         Micros decided = 0;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
-        Events::Place next{};                            // what happens to it next
+        std::array<KnownCharges::Known, most_limits> known{};
+        Events::Place next{};  // what happens to it next
     };
 
     /// A request that a store may not have been told of yet: by the worker that had the request, or by
@@ -109,6 +110,7 @@ private:
     void tell(const Visit& visit);
     void check_headers(const Visit& visit);
     void end(Visit& visit);
+    void let_go(const Visit& visit);
     void end_request(Visit& visit);
     std::int64_t smallest_limit() const;
     std::int64_t cost_of_users() const;

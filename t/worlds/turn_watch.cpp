@@ -54,9 +54,10 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
 
 }  // namespace
 
-TurnWatch::TurnWatch(const Events& events, const Plan& plan, Truths& truths)
+TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, Truths& truths)
     : events_(events),
       machines_(plan.machines),
+      losses_(losses),
       truths_(truths),
       limits_(plan.traffic.limits.size()),
       windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),

@@ -9,6 +9,7 @@
 
 #include "t/world/loop.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/told_losses.h"
 #include "t/worlds/truths.h"
 
 namespace rate_limit::world {
@@ -18,7 +19,7 @@ namespace rate_limit::world {
 class TurnWatch final : public TurnObserver {
 public:
     /// Watches all loops until its end. All outlive it.
-    TurnWatch(const Events& events, const Plan& plan, Truths& truths);
+    TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, Truths& truths);
     ~TurnWatch();
     TurnWatch(const TurnWatch&) = delete;
     TurnWatch& operator=(const TurnWatch&) = delete;
@@ -45,6 +46,7 @@ private:
 
     void on_command(const std::string& address) override;
     void on_connect(const std::string& address) override;
+    void on_fate(std::string_view command, const Reply* reply) override { losses_.note(command, reply); }
     void on_debug_line(std::string_view line) override;
     void on_end_of_turn(const Loop& loop) override;
 
@@ -57,6 +59,7 @@ private:
 
     const Events& events_;
     const MachinePlan& machines_;
+    ToldLosses& losses_;
     Truths& truths_;
     const std::uint64_t limits_;
     const std::uint64_t windows_;    // all keys of all limits

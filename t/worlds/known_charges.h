@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "t/world/events.h"
+
+namespace rate_limit::world {
+
+/// How much a machine must know of a limit in `check_charge`, key by key: as long as it may not know better,
+/// it may pass the limit. The limit's window outlasts the world.
+class KnownCharges {
+public:
+    static constexpr Micros never = std::numeric_limits<Micros>::max();
+
+    /// What must be known of a request's key when it begins.
+    struct Known {
+        std::int64_t of_machine = 0;  ///< charged by requests of the same machine, or in flight there, as 1
+        std::int64_t gone = 0;        ///< how many had left that machine by then without a charge
+        Micros stored_since = never;  ///< when all servers had stored the limit
+        std::int64_t of_all = 0;      ///< charged by all machines so long ago that others know of it
+    };
+
+    /// `late`: by then a charge is known to others, where nothing fails.
+    explicit KnownCharges(Micros late) noexcept : late_(late) {}
+
+    /// A request begins at the machine. `all_stored`: all servers have stored the limit for its key.
+    Known begin(std::size_t key, std::size_t machine, bool all_stored, Micros now) {
+        Charged& charged = charged_[key];
+        while (!charged.recent.empty() && charged.recent.front().first + late_ <= now) {
+            charged.old += charged.recent.front().second;
+            charged.recent.pop_front();
+        }
+        charged.stored_since = !all_stored                     ? never
+                               : charged.stored_since == never ? now
+                                                               : charged.stored_since;
+        const OfMachine& here = of_machine_[{key, machine}];
+        return {here.charged + here.in_flight, here.gone, charged.stored_since, charged.old};
+    }
+
+    /// How much of what its machine had charged and had in flight when a request began is there still.
+    std::int64_t still_here(const Known& known, std::size_t key, std::size_t machine) {
+        return known.of_machine - (of_machine_[{key, machine}].gone - known.gone);
+    }
+
+    void enter(std::size_t key, std::size_t machine) { ++of_machine_[{key, machine}].in_flight; }
+
+    /// One that has entered leaves, with a charge or without, as 0.
+    void leave(std::size_t key, std::size_t machine, std::int64_t cost) {
+        OfMachine& here = of_machine_[{key, machine}];
+        --here.in_flight;
+        here.charged += cost;
+        here.gone += cost == 0 ? 1 : 0;
+    }
+
+    /// Whoever let the request in.
+    void charge(std::size_t key, std::int64_t cost, Micros now) {
+        charged_[key].recent.emplace_back(now, cost);
+    }
+
+private:
+    struct OfMachine {
+        std::int64_t charged = 0;
+        std::int64_t in_flight = 0;
+        std::int64_t gone = 0;
+    };
+    struct Charged {
+        std::int64_t old = 0;
+        std::deque<std::pair<Micros, std::int64_t>> recent;
+        Micros stored_since = never;
+    };
+
+    const Micros late_;
+    std::map<std::pair<std::size_t, std::size_t>, OfMachine> of_machine_;  // by key and machine
+    std::map<std::size_t, Charged> charged_;
+};
+
+}  // namespace rate_limit::world

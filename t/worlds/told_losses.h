@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "limiter/charges/losses.h"
+#include "redis/reply.h"
+#include "t/worlds/machines.h"
+#include "t/worlds/plan.h"
+#include "t/worlds/truths.h"
+
+namespace rate_limit::world {
+
+/// How much of some keys is in doubt or was told as lost: by so much less or more may be stored than was
+/// charged.
+struct Uncertain {
+    std::int64_t less = 0;
+    std::int64_t more = 0;          ///< without reservations
+    std::int64_t reservations = 0;  ///< more, of requests that got no answer
+};
+
+/// What machines tell as lost or in doubt; and what has become of each command, which says how much they may
+/// tell.
+class ToldLosses {
+public:
+    /// Both outlive it.
+    ToldLosses(const Plan& plan, Machines& machines);
+
+    /// As the machines have counted them for the shard of this key, or for all shards where the limit's
+    /// windows may be in more than one place.
+    Uncertain uncertain(const std::string& limit, bool in_one_place, std::size_t key);
+    Uncertain uncertain_of_all();
+
+    /// Null: it has got no answer.
+    void note(std::string_view command, const Reply* reply);
+
+    /// At the end: machines have told no more than has happened.
+    void check(Truths& truths);
+
+private:
+    std::int64_t most_writes(std::string_view command) const;
+    Uncertain uncertain_of(const std::string& shard);
+    std::int64_t told(Loss loss, const std::string& shard);
+    std::int64_t told(Loss loss);
+
+    const Plan& plan_;
+    Machines& machines_;
+    std::int64_t token_ = 1;       // nanoseconds: the shortest of all buckets
+    bool may_expire_ = false;      // some window may end, or some bucket be full, while the world lasts
+    std::int64_t unanswered_ = 0;  // charges, refunds and reservations that may be stored
+    std::int64_t refused_ = 0;     // and those in commands that were answered by another error
+};
+
+}  // namespace rate_limit::world
