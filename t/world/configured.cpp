@@ -23,8 +23,11 @@ namespace {
 NodeConf node_of(const std::string& address) {
     NodeConf node;
     node.text = address;
-    node.peer = address.substr(0, address.rfind(':'));
-    node.addresses.push_back(address_of(address));
+    const auto colon = address.rfind(':');
+    node.peer = address.substr(0, colon);
+    const std::string* const leads_to = Network::find_host(node.peer);
+    node.host = leads_to != nullptr ? node.peer : "";
+    node.addresses.push_back(address_of(leads_to != nullptr ? *leads_to + address.substr(colon) : address));
     node.port = ntohs(reinterpret_cast<const sockaddr_in&>(node.addresses.front().sockaddr).sin_port);
     return node;
 }
@@ -108,9 +111,11 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
         conf.warned = &warnings_.emplace_back();
         if (shard.master.empty()) {
             conf.primary = node_of(shard.primary);
+            store.resolves_again = store.resolves_again || !conf.primary.host.empty();
         }
         for (const std::string& replica : shard.replicas) {
             conf.replicas.push_back(node_of(replica));
+            store.resolves_again = store.resolves_again || !conf.replicas.back().host.empty();
         }
     }
     for (const ShardConf& shard : store.shards) {

@@ -13,7 +13,8 @@
 
 namespace rate_limit::world {
 
-/// A shard of a simulated store: numeric addresses, as `10.0.0.1:6379`; or what its sentinels call it.
+/// A shard of a simulated store: addresses, as `10.0.0.1:6379`, or `db:6379` where Network::lead() has that
+/// name; or what its sentinels call it.
 struct ShardSetup {
     std::string name;
     std::string primary;
@@ -22,7 +23,7 @@ struct ShardSetup {
 };
 
 /// A store, as a rate_limit_redis block says it: shards with addresses; shards with masters, and `sentinels`;
-/// or `seeds` of a cluster alone. Its addresses are numeric.
+/// or `seeds` of a cluster alone.
 struct StoreSetup {
     std::string name = "main";
     std::vector<ShardSetup> shards;

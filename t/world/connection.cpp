@@ -123,6 +123,7 @@ private:
     }
 
     bool stalls() const noexcept override { return loop_.stalls(); }
+    std::size_t machine() const noexcept override { return loop_.machine; }
 
     /// Null, or why the connection cannot go on.
     const char* read() {

@@ -134,10 +134,10 @@ public:
     bool cut_off = false;              ///< nothing that it sends leaves the machine any more
     std::size_t number = 0;            ///< number_of_worker() returns it
     std::uint32_t parent = 0;          ///< parent_pid() returns it: the pid of the process that made the zone
+    std::size_t machine = 0;           ///< its number for Network::part()
     const WallClock* clock = nullptr;  ///< of its machine; null: UTC
     Millis wall_clock;  ///< UTC when the world began, by this machine's clock; a test may set it
-    const Configuration* configuration = nullptr;           ///< configuration_at_work() returns it
-    std::map<std::string, std::vector<std::string>> names;  ///< numeric addresses by host name
+    const Configuration* configuration = nullptr;  ///< configuration_at_work() returns it
 
 private:
     static constexpr Msec first_msec = 1'000'000;

@@ -22,6 +22,7 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
     : loop_(machine.events(), pid, machine.wall_clock()) {
     loop_.number = number;
     loop_.parent = machine.pid();
+    loop_.machine = machine.number();
     loop_.clock = &machine.clock();
     loop_.turn([&] {
         if (!zone_.adopt(machine.zone())) {
@@ -70,10 +71,12 @@ Machine::Memory::~Memory() {
     munmap(at, size);
 }
 
-Machine::Machine(Events& events, const Setup& setup, Millis wall_clock, const WallClock& clock)
+Machine::Machine(Events& events, const Setup& setup, Millis wall_clock, const WallClock& clock,
+                 std::size_t number)
     : events_(events),
       setup_(&checked(setup)),
       wall_clock_(wall_clock),
+      number_(number),
       clock_(clock),
       master_(events, events.new_pid(), wall_clock),
       memory_(setup.zone_size),

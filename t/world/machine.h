@@ -48,7 +48,7 @@ class Machine {
 public:
     /// `setup` outlives it. Throws std::invalid_argument where it makes no sense.
     Machine(Events& events, const Setup& setup, Millis wall_clock = Loop::usual_wall_clock,
-            const WallClock& clock = {});
+            const WallClock& clock = {}, std::size_t number = 0);
     ~Machine();
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
@@ -56,6 +56,9 @@ public:
     Events& events() noexcept { return events_; }
     const Setup& setup() const noexcept { return *setup_; }
     Millis wall_clock() const noexcept { return wall_clock_; }
+
+    /// For Network::part().
+    std::size_t number() const noexcept { return number_; }
     WallClock& clock() noexcept { return clock_; }
     Zone& zone() noexcept { return zone_; }
     const TopologyMemory& topologies() const noexcept { return topologies_; }
@@ -102,6 +105,7 @@ private:
     Events& events_;
     const Setup* setup_;
     const Millis wall_clock_;
+    const std::size_t number_;
     WallClock clock_;
     Loop master_;  // whose turn it is while the zone is made
     Memory memory_;

@@ -47,7 +47,7 @@ Micros Wire::delay(const Way& way) {
 }
 
 bool Wire::is_silent(const Way& way) const noexcept {
-    return link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
+    return parted_ || link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
 }
 
 /// The first of what is under way arrives; while the link is silent, or the client stalls, it is tried once
@@ -178,12 +178,39 @@ Link& Network::link_to(const std::string& address) {
 
 std::shared_ptr<Wire> Network::connect(const Address& address, Caller& client) {
     static Nowhere nowhere;
-    const std::string text = text_of(address);
+    const std::string text = listener_at(text_of(address));
     const auto found = servers_.find(text);
     Service& service = found != servers_.end() ? *found->second : nowhere;
-    auto wire = std::make_shared<Wire>(events_, chance_, link_to(text), service, client);
+    const bool& parted = parted_[{client.machine(), text}];
+    auto wire = std::make_shared<Wire>(events_, chance_, link_to(text), parted, service, client);
     wire->connect();
     return wire;
+}
+
+void Network::part(std::size_t machine, const std::string& address, bool parted) {
+    parted_[{machine, address}] = parted;
+}
+
+void Network::move(const std::string& address, const std::string& now) {
+    moved_[address] = now;
+}
+
+/// The address by which that listens which is found here; what nobody listens at where nobody is.
+std::string Network::listener_at(const std::string& address) const {
+    for (const auto& [listens, now] : moved_) {
+        if (now == address) {
+            return listens;
+        }
+    }
+    return moved_.find(address) == moved_.end() ? address : "";
+}
+
+const std::string* Network::find_host(const std::string& host) noexcept {
+    if (current_ == nullptr) {
+        return nullptr;
+    }
+    const auto found = current_->names_.find(host);
+    return found != current_->names_.end() ? &found->second : nullptr;
 }
 
 std::string text_of(const Address& address) {

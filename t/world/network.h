@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "limiter/store_conf.h"
 #include "t/world/chance.h"
@@ -44,6 +45,9 @@ public:
     /// It does not run for a while: what arrives waits for it.
     virtual bool stalls() const noexcept { return false; }
 
+    /// The number of its machine, where Network::part() is to find that.
+    virtual std::size_t machine() const noexcept { return 0; }
+
 protected:
     ~Caller() = default;
 };
@@ -59,7 +63,7 @@ private:
     Micros time_;
 };
 
-/// How bytes travel between a worker and one server. What is set holds for what is sent from then on.
+/// How bytes travel between all workers and one server. What is set holds for what is sent from then on.
 struct Link {
     LinkTime there = 100;  ///< how long bytes take to the server
     LinkTime back = 100;   ///< and from it
@@ -81,9 +85,15 @@ struct Link {
 /// of the other's end behind what that has sent.
 class Wire : public std::enable_shared_from_this<Wire> {
 public:
-    /// `chance` is for jitter and pieces. All outlive this.
-    Wire(Events& events, Chance& chance, const Link& link, Service& service, Caller& client) noexcept
-        : events_(events), chance_(chance), link_(link), service_(service), caller_(&client) {}
+    /// `chance` is for jitter and pieces. `parted`: nothing passes. All outlive this.
+    Wire(Events& events, Chance& chance, const Link& link, const bool& parted, Service& service,
+         Caller& client) noexcept
+        : events_(events),
+          chance_(chance),
+          link_(link),
+          parted_(parted),
+          service_(service),
+          caller_(&client) {}
 
     void connect();
 
@@ -134,6 +144,7 @@ private:
     Events& events_;
     Chance& chance_;
     const Link& link_;
+    const bool& parted_;  // the client's machine from the server
     Service& service_;
     Caller* caller_;  // null: it has gone
     State state_ = State::connecting;
@@ -159,18 +170,36 @@ public:
     Link& listen(const std::string& address, Service& service);
     void stop_listening(const std::string& address) { servers_.erase(address); }
 
+    /// Whether what is on its way between the machine of this number and the server at `address` waits, in
+    /// either direction, and nobody is told.
+    void part(std::size_t machine, const std::string& address, bool parted);
+
+    /// Whoever listens at `address`, by the link that is called so, is found at `now` alone.
+    void move(const std::string& address, const std::string& now);
+
+    /// What the host's name leads to: a numeric address without a port. Whoever asks learns of it a
+    /// millisecond later.
+    void lead(const std::string& host, const std::string& address) { names_[host] = address; }
+
+    /// Null: there is no network, or it has no host of that name.
+    static const std::string* find_host(const std::string& host) noexcept;
+
     /// Whoever calls has a turn of its loop.
     std::shared_ptr<Wire> connect(const Address& address, Caller& client);
 
 private:
     Link& link_to(const std::string& address);
+    std::string listener_at(const std::string& address) const;
 
     static Network* current_;
 
     Events& events_;
     Chance chance_{1};
     std::map<std::string, Service*> servers_;
-    std::map<std::string, std::unique_ptr<Link>> links_;  // all links ever made: wires refer to them
+    std::map<std::string, std::unique_ptr<Link>> links_;          // all links ever made: wires refer to them
+    std::map<std::pair<std::size_t, std::string>, bool> parted_;  // by machine and address; wires refer to it
+    std::map<std::string, std::string> moved_;                    // where those are now that listen at these
+    std::map<std::string, std::string> names_;
 };
 
 /// `127.0.0.1:6379`

@@ -18,6 +18,13 @@ bool ReplicaSet::has(const Redis& server) const noexcept {
     return std::find(members_.begin(), members_.end(), &server) != members_.end();
 }
 
+Redis* ReplicaSet::find_successor() noexcept {
+    const auto found = std::find_if(members_.begin(), members_.end(), [this](const Redis* member) {
+        return member != primary_ && follows(*member) && member->runs();
+    });
+    return found != members_.end() ? *found : nullptr;
+}
+
 Replication* ReplicaSet::replication_to(const Redis& server) noexcept {
     for (Redis* member : members_) {
         if (Replication* replication = member->replication_to(server)) {

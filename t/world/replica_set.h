@@ -21,6 +21,9 @@ public:
     /// Whether it gets what the primary writes.
     bool follows(const Redis& server) noexcept { return primary_->replication_to(server) != nullptr; }
 
+    /// A replica that runs and follows; null: there is none.
+    Redis* find_successor() noexcept;
+
     /// The way to it from whoever it follows. Null: it follows nobody.
     Replication* replication_to(const Redis& server) noexcept;
 

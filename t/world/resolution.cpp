@@ -1,8 +1,8 @@
 #include "limiter/wire/addresses.h"
 
 #include <memory>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "t/world/loop.h"
 #include "t/world/network.h"
@@ -22,11 +22,9 @@ bool Resolution::ask(const StoreConf& store, const std::string& host) noexcept {
     question_ = std::make_unique<Question>().release();
     question_->place = loop.events().in(1000, [this, &loop, host] {
         delete std::exchange(question_, nullptr);
-        std::vector<Address> found;
-        for (const std::string& address : loop.names[host]) {
-            found.push_back(world::address_of(address));
-        }
-        loop.turn([this, &found] { owner_.on_resolved(found.data(), found.size()); });
+        const std::string* const address = world::Network::find_host(host);
+        const Address found = address != nullptr ? world::address_of(*address + ":1") : Address{};
+        loop.turn([&] { owner_.on_resolved(&found, address != nullptr ? 1 : 0); });
     });
     return true;
 }

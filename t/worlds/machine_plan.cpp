@@ -7,6 +7,9 @@ namespace rate_limit::world {
 
 namespace {
 
+/// By then a world is over, in seconds after the last request.
+constexpr Micros heals_within = 120;
+
 WallClock draw_clock(Chance& chance) {
     WallClock clock;
     if (chance.percent(30)) {
@@ -19,8 +22,8 @@ WallClock draw_clock(Chance& chance) {
 }  // namespace
 
 const char* name_of(MachineFault kind) noexcept {
-    constexpr std::array<const char*, machine_faults> names{"leave",  "kill",   "crash",    "stall",
-                                                            "reload", "change", "clock set"};
+    constexpr std::array<const char*, machine_faults> names{"leave",  "kill",   "crash",     "stall",
+                                                            "reload", "change", "clock set", "partition"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -34,13 +37,39 @@ MachinePlan::MachinePlan(Chance chance, Micros lasts)
     for (std::int64_t i = 0; i < machines; ++i) {
         clocks.push_back(draw_clock(chance));
     }
-    faults = draw_faults<MachineFault>(chance, {0, machine_faults}, 10, clocks.size(), lasts);
+    faults = draw_faults<MachineFault>(chance, {0, machine_kinds_drawn_together}, 10, clocks.size(), lasts);
+}
+
+void MachinePlan::add_later(Chance chance, Micros lasts) {
+    if (!chance.percent(40)) {
+        return;
+    }
+    const auto more = draw_faults<MachineFault>(chance, {machine_kinds_drawn_together, machine_faults}, 5,
+                                                clocks.size(), lasts);
+    faults.insert(faults.end(), more.begin(), more.end());
 }
 
 bool MachinePlan::clocks_agree() const noexcept {
     return !has(MachineFault::clock_set) &&
            std::all_of(clocks.begin(), clocks.end(),
                        [](const WallClock& clock) { return clock.ahead == 0 && clock.drift == 0; });
+}
+
+Micros MachinePlan::apart(Micros lasts) const noexcept {
+    Micros first = 0;
+    Micros last = 0;
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+        const Micros drift = (lasts / second + heals_within) * clocks[i].drift;
+        Micros least = clocks[i].ahead + std::min<Micros>(0, drift);
+        Micros most = clocks[i].ahead + std::max<Micros>(0, drift);
+        for (const Fault<MachineFault>& fault : faults) {
+            const bool set = fault.kind == MachineFault::clock_set && fault.where == i;
+            (step_of(fault) < 0 ? least : most) += set ? step_of(fault) : 0;
+        }
+        first = i == 0 ? least : std::min(first, least);
+        last = i == 0 ? most : std::max(last, most);
+    }
+    return last - first;
 }
 
 Micros MachinePlan::gained(Micros lasts) const noexcept {

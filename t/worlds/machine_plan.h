@@ -17,8 +17,12 @@ enum class MachineFault : unsigned char {
     reload,     ///< all workers of a machine leave, others come with the same configuration
     change,     ///< the same with another configuration
     clock_set,  ///< the wall clock of a machine is set
+    partition,  ///< nothing passes between a machine and one server, and nobody is told, for a while
 };
-constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::clock_set) + 1;
+constexpr std::size_t machine_faults = static_cast<std::size_t>(MachineFault::partition) + 1;
+
+/// The kinds before this one are drawn together, later ones by themselves, as those of servers are.
+constexpr std::size_t machine_kinds_drawn_together = static_cast<std::size_t>(MachineFault::partition);
 
 const char* name_of(MachineFault kind) noexcept;
 constexpr const char* place_of(MachineFault) noexcept {
@@ -33,6 +37,9 @@ struct MachinePlan {
     /// `lasts`: faults come until then.
     MachinePlan(Chance chance, Micros lasts);
 
+    /// Adds faults of the kinds from machine_kinds_drawn_together on, in some worlds.
+    void add_later(Chance chance, Micros lasts);
+
     std::size_t workers = 1;        ///< of each machine
     std::vector<WallClock> clocks;  ///< of each machine
     std::vector<Fault<MachineFault>> faults;
@@ -43,6 +50,9 @@ struct MachinePlan {
     /// How far clocks are set forward in all, and run ahead while requests come: so much more time may pass
     /// by one of them.
     Micros gained(Micros lasts) const noexcept;
+
+    /// How far two machines' clocks may be apart, or one from what it was, while requests come and it heals.
+    Micros apart(Micros lasts) const noexcept;
 
     /// Whether something of the kind may come.
     bool has(MachineFault kind) const noexcept;

@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "core/topology/shared_topology.h"
+#include "t/worlds/server_plan.h"
 
 namespace rate_limit::world {
 
-Machines::Machines(Events& events, const MachinePlan& plan, const std::vector<Setup>& setups)
-    : events_(events), workers_(plan.workers), setups_(setups) {
+Machines::Machines(Events& events, Network& network, const MachinePlan& plan,
+                   const std::vector<Setup>& setups, std::size_t servers)
+    : events_(events), network_(network), workers_(plan.workers), servers_(servers), setups_(setups) {
     for (const Fault<MachineFault>& fault : plan.faults) {
         const bool crash = fault.kind == MachineFault::crash;
         last_crash_ = crash ? std::max(last_crash_, fault.at + fault.life) : last_crash_;
@@ -20,7 +22,9 @@ Machines::Machines(Events& events, const MachinePlan& plan, const std::vector<Se
 }
 
 void Machines::make(Place& place) {
-    place.machine = std::make_unique<Machine>(events_, setups_.front(), Loop::usual_wall_clock, place.clock);
+    const auto number = static_cast<std::size_t>(&place - places_.data());
+    place.machine =
+        std::make_unique<Machine>(events_, setups_.front(), Loop::usual_wall_clock, place.clock, number);
     place.memory = memories_++;
     start(place);
 }
@@ -76,6 +80,9 @@ void Machines::begin(const Fault<MachineFault>& fault, User& user) {
         case MachineFault::clock_set:
             place.machine->clock().stepped += step_of(fault);
             break;
+        case MachineFault::partition:
+            part(fault, true);
+            break;
     }
 }
 
@@ -83,7 +90,13 @@ void Machines::end(const Fault<MachineFault>& fault) {
     Place& place = places_[fault.where];
     if (fault.kind == MachineFault::crash && place.machine == nullptr) {
         make(place);
+    } else if (fault.kind == MachineFault::partition) {
+        part(fault, false);
     }
+}
+
+void Machines::part(const Fault<MachineFault>& fault, bool parted) {
+    network_.part(fault.where, address_of_server(fault.bits % servers_), parted);
 }
 
 void Machines::put_right(User& user) {

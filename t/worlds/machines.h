@@ -38,7 +38,9 @@ public:
 
     /// `plan` and `setups` outlive it. Machines have the first of `setups`, others come with
     /// MachineFault::change.
-    Machines(Events& events, const MachinePlan& plan, const std::vector<Setup>& setups);
+    /// `servers`: how many a machine may be parted from.
+    Machines(Events& events, Network& network, const MachinePlan& plan, const std::vector<Setup>& setups,
+             std::size_t servers);
 
     /// A worker that takes requests.
     Choice choose(Chance& chance);
@@ -85,9 +87,12 @@ private:
     void reload(Place& place, const Setup& setup, User& user);
     void end_if_over(std::uint32_t pid, Place& place, User& user);
     void make(Place& place);
+    void part(const Fault<MachineFault>& fault, bool parted);
 
     Events& events_;
+    Network& network_;
     const std::size_t workers_;
+    const std::size_t servers_;
     const std::vector<Setup>& setups_;
     std::size_t memories_ = 0;
     Micros last_crash_ = 0;  // when the last machine that dies runs again; it is planned

@@ -41,6 +41,10 @@ Plan::Plan(std::uint64_t of)
     }
     setup.stores.front().shares_overrides = settings.percent(30);
     operators = {settings.one_of(std::array<Micros, 3>{20'000, 300'000, 2'000'000}), Chance(settings.bits())};
+    machines.add_later(Chance(settings.bits()), lasts);
+    if (servers.add_names(Chance(settings.bits()), lasts)) {
+        setup.stores.front().shards = servers.stores.front().shards;
+    }
     setups.push_back(setup);
     Chance changes = part(seed, 5);
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {

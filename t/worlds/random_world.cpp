@@ -25,7 +25,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     : plan_(plan),
       log_(events_, log),
       servers_(events_, network_, plan_.servers),
-      machines_(events_, plan_.machines, plan_.setups),
+      machines_(events_, network_, plan_.machines, plan_.setups, plan_.servers.count_servers()),
       losses_(plan_, machines_),
       watch_(truths_, log_),
       turns_(events_, plan_, losses_, truths_),

@@ -12,7 +12,7 @@ const char* name_of(ServerFault kind) noexcept {
         "refused", "pause",    "restart",       "vanish",    "data loss", "flush",         "loading",
         "oom",     "misconf",  "no replicas",   "read only", "busy",      "lag",           "stall",
         "stale",   "failover", "hand over",     "death",     "freeze",    "lost sentinel", "slot move",
-        "down",    "deaf",     "no permission", "old data"};
+        "down",    "deaf",     "no permission", "old data",  "moved"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -78,9 +78,27 @@ void ServerPlan::add_later(Chance chance, Micros lasts) {
     if (!chance.percent(30)) {
         return;
     }
-    const auto more =
-        draw_faults<ServerFault>(chance, {kinds_drawn_together, server_faults}, 5, count_servers(), lasts);
+    const auto more = draw_faults<ServerFault>(chance, {kinds_drawn_together, kinds_drawn_later}, 5,
+                                               count_servers(), lasts);
     faults.insert(faults.end(), more.begin(), more.end());
+}
+
+bool ServerPlan::add_names(Chance chance, Micros lasts) {
+    StoreSetup& store = stores.front();
+    if (store.discovers() || !chance.percent(30)) {
+        return false;
+    }
+    std::size_t number = 0;
+    for (ShardSetup& shard : store.shards) {
+        shard.primary = host_of_server(number++) + ":6379";
+        for (std::string& replica : shard.replicas) {
+            replica = host_of_server(number++) + ":6379";
+        }
+    }
+    const auto more =
+        draw_faults<ServerFault>(chance, {kinds_drawn_later, server_faults}, 5, count_servers(), lasts);
+    faults.insert(faults.end(), more.begin(), more.end());
+    return true;
 }
 
 void ServerPlan::add_sets(Chance& chance, Discovery discovery, StoreSetup& store) {
@@ -134,6 +152,14 @@ void ServerPlan::add_cluster(Chance& chance, StoreSetup& store) {
 
 std::string address_of_server(std::size_t number) {
     return "10.0.0." + std::to_string(number + 1) + ":6379";
+}
+
+std::string other_address_of_server(std::size_t number) {
+    return "10.0.2." + std::to_string(number + 1) + ":6379";
+}
+
+std::string host_of_server(std::size_t number) {
+    return "server" + std::to_string(number + 1);
 }
 
 }  // namespace rate_limit::world

@@ -43,12 +43,14 @@ enum class ServerFault : unsigned char {
     deaf,           ///< a node of a cluster does not learn anything, for a while
     no_permission,  ///< a server says NOPERM to some commands, for a while
     old_data,  ///< a server goes on for a while, then it dies and comes back with the data that it had before
+    moved,     ///< a server is found at another address, to which its host's name leads a while later
 };
-constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::old_data) + 1;
+constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::moved) + 1;
 
-/// The kinds before this one are drawn together. Later ones are drawn by themselves: so a kind that is new
-/// does not change worlds that have none of it.
+/// The kinds before the first of these are drawn together, those before the second by themselves, and the
+/// last ones by themselves, too: so a kind that is new does not change worlds that have none of it.
 constexpr std::size_t kinds_drawn_together = static_cast<std::size_t>(ServerFault::no_permission);
+constexpr std::size_t kinds_drawn_later = static_cast<std::size_t>(ServerFault::moved);
 
 const char* name_of(ServerFault kind) noexcept;
 constexpr const char* place_of(ServerFault) noexcept {
@@ -63,6 +65,9 @@ struct ServerPlan {
     /// Adds faults of the kinds from kinds_drawn_together on, in some worlds, and lets clocks of one set
     /// differ, in some others.
     void add_later(Chance chance, Micros lasts);
+
+    /// In some worlds names of hosts stand in the configuration, and servers move. True: it has changed.
+    bool add_names(Chance chance, Micros lasts);
 
     /// By so much clocks may go forward in all as other servers take the place of primaries: so much more
     /// time passes for what Redis keeps.
@@ -100,7 +105,9 @@ private:
     void add_cluster(Chance& chance, StoreSetup& store);
 };
 
-/// `10.0.0.1:6379` for 0, and so on.
+/// `10.0.0.1:6379` for 0, and so on; and where it is once it has moved, and what its host is called.
 std::string address_of_server(std::size_t number);
+std::string other_address_of_server(std::size_t number);
+std::string host_of_server(std::size_t number);
 
 }  // namespace rate_limit::world

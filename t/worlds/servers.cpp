@@ -31,21 +31,12 @@ void forbid(std::uint64_t bits, ServerState::Names& names) {
     }
 }
 
-/// A replica of the set that could become its primary; null: there is none.
-Redis* find_successor(ReplicaSet& set) {
-    for (Redis* member : set.members()) {
-        if (member != &set.primary() && set.follows(*member) && member->runs()) {
-            return member;
-        }
-    }
-    return nullptr;
-}
-
 }  // namespace
 
-Servers::Servers(Events& events, Network& network, const ServerPlan& plan) : events_(events) {
-    make_sentinels(network, plan);
-    make_sets(network, plan);
+Servers::Servers(Events& events, Network& network, const ServerPlan& plan)
+    : events_(events), network_(network), hosts_(network, plan.count_servers()) {
+    make_sentinels(plan);
+    make_sets(plan);
     deaf_nodes_.resize(servers_.size());
     if (plan.slot_owners != 0) {
         std::vector<ReplicaSet*> sets;
@@ -56,14 +47,14 @@ Servers::Servers(Events& events, Network& network, const ServerPlan& plan) : eve
     }
 }
 
-void Servers::make_sentinels(Network& network, const ServerPlan& plan) {
+void Servers::make_sentinels(const ServerPlan& plan) {
     for (const std::string& address : plan.sentinels) {
-        sentinels_.push_back(std::make_unique<Sentinel>(network, address));
+        sentinels_.push_back(std::make_unique<Sentinel>(network_, address));
     }
     deaf_.resize(sentinels_.size());
 }
 
-void Servers::make_sets(Network& network, const ServerPlan& plan) {
+void Servers::make_sets(const ServerPlan& plan) {
     std::vector<Sentinel*> sentinels;
     for (const auto& sentinel : sentinels_) {
         sentinels.push_back(sentinel.get());
@@ -71,7 +62,7 @@ void Servers::make_sets(Network& network, const ServerPlan& plan) {
     for (const ServerPlan::Set& each : plan.sets) {
         std::vector<Redis*> members;
         for (std::size_t i = 0; i < each.members; ++i) {
-            servers_.push_back(std::make_unique<Redis>(events_, network, address_of_server(servers_.size()),
+            servers_.push_back(std::make_unique<Redis>(events_, network_, address_of_server(servers_.size()),
                                                        each.ahead + static_cast<Micros>(i) * each.apart));
             servers_.back()->server().state.version = plan.version;
             members.push_back(servers_.back().get());
@@ -183,12 +174,23 @@ void Servers::begin_on_process(const Fault<ServerFault>& fault, Redis& server) {
                 server.keep(lost_);
             }
             break;
+        case ServerFault::moved:
+            move(fault);
+            break;
         case ServerFault::flush:
             server.server().forget_scripts();
             break;
         default:
             break;
     }
+}
+
+/// It goes to its other address, or back. Names may lead there late.
+void Servers::move(const Fault<ServerFault>& fault) {
+    const std::size_t number = fault.where;
+    hosts_.move(number);
+    servers_[number]->reset_connections();
+    events_.in(static_cast<Micros>(fault.bits % (2 * second)), [this, number] { hosts_.lead(number); });
 }
 
 void Servers::begin_on_replication(const Fault<ServerFault>& fault) {
@@ -279,7 +281,7 @@ bool Servers::is_moving(const ReplicaSet& set) const noexcept {
 
 /// Nobody replaces a primary that nobody watches: its address stands in the configuration.
 void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
-    Redis* const next = find_successor(*set.servers);
+    Redis* const next = set.servers->find_successor();
     if (next == nullptr || is_moving(*set.servers)) {
         return;
     }
@@ -416,6 +418,7 @@ void Servers::end(const Fault<ServerFault>& fault) {
         heal(*member);
     }
     heal_set(set);
+    hosts_.lead(fault.where);
     deaf_nodes_.assign(servers_.size(), false);
     if (cluster_ != nullptr) {
         cluster_->tell_all();

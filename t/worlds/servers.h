@@ -12,6 +12,7 @@
 #include "t/world/redis.h"
 #include "t/world/replica_set.h"
 #include "t/world/sentinel.h"
+#include "t/worlds/hosts.h"
 #include "t/worlds/server_plan.h"
 
 namespace rate_limit::world {
@@ -62,8 +63,9 @@ private:
     void begin_on_replication(const Fault<ServerFault>& fault);
     void begin_on_sentinel(const Fault<ServerFault>& fault);
     void begin_on_cluster(const Fault<ServerFault>& fault);
-    void make_sentinels(Network& network, const ServerPlan& plan);
-    void make_sets(Network& network, const ServerPlan& plan);
+    void make_sentinels(const ServerPlan& plan);
+    void make_sets(const ServerPlan& plan);
+    void move(const Fault<ServerFault>& fault);
     void fail_over(const Fault<ServerFault>& fault, Set& set);
     void replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redis& next);
     void replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits);
@@ -78,6 +80,8 @@ private:
     Set& set_of(const Redis& server);
 
     Events& events_;
+    Network& network_;
+    Hosts hosts_;
     LostWrites lost_;
     std::vector<std::unique_ptr<Redis>> servers_;
     std::vector<std::unique_ptr<Sentinel>> sentinels_;

@@ -120,7 +120,9 @@ void TurnWatch::on_connect(const std::string& address) {
 std::uint64_t TurnWatch::started() const noexcept {
     const auto recent = std::count_if(
         machines_.faults.begin(), machines_.faults.end(), [this](const Fault<MachineFault>& fault) {
-            const bool replaces = fault.kind != MachineFault::stall && fault.kind != MachineFault::clock_set;
+            const bool replaces = fault.kind != MachineFault::stall &&
+                                  fault.kind != MachineFault::clock_set &&
+                                  fault.kind != MachineFault::partition;
             return replaces && fault.at <= events_.now() && fault.at >= events_.now() - 2 * second;
         });
     return static_cast<std::uint64_t>(recent) * machines_.workers;
