@@ -73,6 +73,7 @@ test_rooms := world worlds
 unified_tests := $(test_rooms:%=$(generated)/tests/%/UnifiedSource.cpp)
 world_object := $(BUILD)/world/UnifiedSource.o
 worlds_object := $(BUILD)/worlds/UnifiedSource.o
+worlds_main := $(BUILD)/worlds/main.o
 lua_includes = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I lua5.1))
 lua_libs = $(shell pkg-config --libs lua5.1)
 unit_tests := $(BUILD)/unit/unit_tests
@@ -256,8 +257,8 @@ test:
 unit: $(unit_tests)
 	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
 
-$(unit_tests): $(unit_objects) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(unit_objects) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
+$(unit_tests): $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # Whatever their names, each source is in one part.
@@ -267,18 +268,22 @@ $(unit_unified): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 part = $(shell printf '%s\n' $(1) | awk 'NR % $(3) + 1 == $(2)')
 
 $(unified_tests): $(generated)/tests/%/UnifiedSource.cpp: FORCE
-	@$(call unify,$(sort $(wildcard t/$*/*.cpp)))
+	@$(call unify,$(filter-out %/main.cpp,$(sort $(wildcard t/$*/*.cpp))))
 
 $(world_object) $(worlds_object): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -fno-lto $(lua_includes) -I. -c -o $@ $<
+
+$(worlds_main): t/worlds/main.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
 # The limiter in random worlds: SEEDS of them from FIRST on, or as many as SECONDS hold, from one of the day; before them those that have
 # failed once. SEED: it alone, and its events are told; with some of its FAULTS alone. SANITIZE=1: under AddressSanitizer and UBSan.
 worlds := $(BUILD)/worlds/world
 SEEDS ?= 1000
 
-$(worlds): $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
+$(worlds): $(worlds_main) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 # What makes no sense is refused before anything is built or runs.
@@ -626,4 +631,4 @@ distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_object:.o=.d) $(worlds_object:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_object:.o=.d) $(worlds_object:.o=.d) $(worlds_main:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)

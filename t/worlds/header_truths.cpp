@@ -7,15 +7,8 @@
 
 namespace rate_limit::world {
 
-namespace {
-
-/// Two clocks that are wrong and are set are so many milliseconds apart at most.
-constexpr Millis apart_at_most = 30'000;
-
-}  // namespace
-
 HeaderTruths::HeaderTruths(const Plan& plan, Truths& truths)
-    : truths_(truths), clocks_apart_(plan.machines.clocks_agree() ? 0 : apart_at_most) {}
+    : truths_(truths), clocks_apart_((plan.machines.apart(plan.lasts) + 999) / 1000) {}
 
 void HeaderTruths::check(const Part& part, const LimitTruths& limit) {
     const Verdict& verdict = part.request.verdicts()[part.number];

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "t/worlds/command.h"
+#include "t/worlds/runs.h"
 #include "t/worlds/violation.h"
 
 namespace {
@@ -23,11 +24,11 @@ namespace {
 using rate_limit::world::fault_numbers;
 using rate_limit::world::Outcomes;
 using rate_limit::world::Plan;
+using rate_limit::world::Runs;
 using rate_limit::world::seeds_of;
 using rate_limit::world::Usage;
 using rate_limit::world::whole_number;
 using Words = std::vector<std::string>;
-using Clock = std::chrono::steady_clock;
 
 /// Status 1: one fails.
 int find_first(std::uint64_t seeds) {
@@ -41,57 +42,6 @@ int find_first(std::uint64_t seeds) {
     return 0;
 }
 
-class Runs {
-public:
-    void run(std::uint64_t seed) {
-        const Plan plan(seed);
-        add(seed, plan, run_world(plan, nullptr));
-    }
-
-    void tell(std::uint64_t seed, const Plan& plan) {
-        const Outcomes seen = run_world(plan, &std::cout);
-        for (const std::string& failure : seen.failures) {
-            std::cout << "seed " << seed << ": " << failure << '\n';
-        }
-        count(seen);
-    }
-
-    int end() const {
-        if (worlds_ == 0) {
-            throw Usage("there is no world to run");
-        }
-        std::cout << worlds_ << " worlds, " << hours_ << " virtual hours, " << requests_ << " requests, "
-                  << violations_ << " worlds in which something did not hold\n";
-        const std::chrono::duration<double> took = Clock::now() - begun_;
-        std::cerr << took.count() << " s\n";
-        return violations_ != 0 ? 1 : 0;
-    }
-
-    Clock::duration age() const { return Clock::now() - begun_; }
-
-private:
-    void add(std::uint64_t seed, const Plan& plan, const Outcomes& seen) {
-        count(seen);
-        if (!seen.failures.empty()) {
-            tell_violation(seed, plan, seen, std::cout);
-            std::cout.flush();
-        }
-    }
-
-    void count(const Outcomes& seen) {
-        ++worlds_;
-        requests_ += seen.requests;
-        violations_ += seen.failures.empty() ? 0 : 1;
-        hours_ += static_cast<double>(seen.time) / 3'600'000'000.0;
-    }
-
-    const Clock::time_point begun_ = Clock::now();
-    std::uint64_t worlds_ = 0;
-    std::uint64_t requests_ = 0;
-    std::uint64_t violations_ = 0;
-    double hours_ = 0;
-};
-
 void run_failed(const std::string& file, Runs& runs) {
     std::ifstream lines(file);
     if (!lines) {
@@ -103,7 +53,7 @@ void run_failed(const std::string& file, Runs& runs) {
 }
 
 int run_as_told(const Words& words) {
-    Runs runs;
+    Runs runs(std::cout, std::cerr);
     const std::size_t count = words.size();
     if (count == 2 && words[0] == "first") {
         const std::uint64_t seeds = whole_number(words[1]);
@@ -114,7 +64,7 @@ int run_as_told(const Words& words) {
     } else if ((count == 2 || count == 3) && words[0] == "seed") {
         const std::uint64_t seed = whole_number(words[1]);
         const Plan plan(seed);
-        runs.tell(seed, count == 2 ? plan : plan.with_faults(fault_numbers(words[2], plan.fault_count())));
+        runs.tell(count == 2 ? plan : plan.with_faults(fault_numbers(words[2], plan.fault_count())));
     } else if (count == 3 && words[0] == "seconds") {
         const std::chrono::seconds time(whole_number(words[1], 9));
         for (std::uint64_t seed = whole_number(words[2]); runs.age() < time; ++seed) {
