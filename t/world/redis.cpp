@@ -87,7 +87,9 @@ void Redis::lose_data(LostWrites* lost) {
             lost->add(written);
         }
     }
+    kept_.reset();
     server_.clear();
+    count_as_lost(nullptr);
     ledger_.begin(server_);
     for (const auto& replication : replications_) {
         replication->begin_anew();

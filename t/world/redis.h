@@ -46,15 +46,15 @@ public:
     /// It has the other one's data, and none of its own any more.
     void take_over(const Redis& other);
 
-    /// It has no data any more, as after a restart without a disk. What it had counts as lost where `lost` is
-    /// not null. Its replicas have none either.
+    /// It has no data any more, as after a restart without a disk, nor what keep() has kept. What it had
+    /// counts as lost where `lost` is not null. Its replicas have none either.
     void lose_data(LostWrites* lost);
 
     /// Its disk keeps what it has now. All that it writes from now on is lost by restore().
     void keep(LostWrites& lost);
 
-    /// It has again what it had at keep(), and so have its replicas. Nothing is done where it has got data of
-    /// another server since.
+    /// It has again what it had at keep(), and so have its replicas. Nothing is done where it has lost its
+    /// data or got those of another server since.
     void restore();
 
     /// A write of its primary arrives.
