@@ -267,8 +267,10 @@ void Server::apply(const Effect& effect) {
     std::size_t length = 0;
     micros_ = clock_();
     while (read_request(rest, words, length) == Request::whole && !words.empty()) {
-        Call call{*this, primary, *find_command(words), words, reply};
-        call.command.run(call);
+        if (const ServerCommand* command = find_command(words)) {
+            Call call{*this, primary, *command, words, reply};
+            command->run(call);
+        }
         rest.remove_prefix(length);
     }
 }

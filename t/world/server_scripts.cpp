@@ -239,7 +239,7 @@ bool Scripts::run_command(bool raises) noexcept {
         command = find_command(words_);
         refusal = server_.refuse_in_script(*client_, command, words_, dirty_);
     }
-    if (!refusal.empty()) {
+    if (command == nullptr || !refusal.empty()) {
         push_refusal(refusal);
     } else {
         dirty_ = dirty_ || command->is(ServerCommand::writes);

@@ -67,12 +67,13 @@ void Servers::make_sets(const ServerPlan& plan) {
             servers_.back()->server().state.version = plan.version;
             members.push_back(servers_.back().get());
         }
-        Set set{std::make_unique<ReplicaSet>(members, lost_), nullptr, each.lag};
+        auto servers = std::make_unique<ReplicaSet>(members, lost_);
+        std::unique_ptr<MasterWatch> watch;
         if (!sentinels.empty()) {
             const std::string& name = plan.stores.front().shards[sets_.size()].master;
-            set.watch = std::make_unique<MasterWatch>(name, *set.servers, sentinels);
+            watch = std::make_unique<MasterWatch>(name, *servers, sentinels);
         }
-        sets_.push_back(std::move(set));
+        sets_.push_back({std::move(servers), std::move(watch), each.lag});
         heal_set(sets_.back());
     }
 }
