@@ -51,11 +51,8 @@ public:
         groups_[index(kind) / size].add(index(kind) % size, more);
     }
 
-    /// Adds one to each of two kinds.
-    void add_both(Kind one, Kind other) noexcept {
-        static_assert(groups == 1, "they are in one group");
-        groups_[0].add_both(index(one), index(other));
-    }
+    /// Adds one to each of two kinds, both among the first CounterTable::group_size.
+    void add_both(Kind one, Kind other) noexcept { groups_[0].add_both(index(one), index(other)); }
 
     /// The count; where has_place() is false, that of others().
     std::uint64_t count(Kind kind) const noexcept {

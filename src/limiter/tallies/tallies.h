@@ -33,6 +33,9 @@ struct CountersOf<Decided> {
     static constexpr std::size_t count = static_cast<std::size_t>(Decided::cost) + 1;
 };
 
+static_assert(static_cast<std::size_t>(Decided::unasked) < CounterTable::group_size,
+              "outcomes and `unasked` are counted together");
+
 constexpr Decided decided_of(Outcome outcome) noexcept {
     return static_cast<Decided>(static_cast<std::size_t>(outcome) -
                                 static_cast<std::size_t>(Outcome::passed));
