@@ -132,7 +132,7 @@ Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Nod
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         Node& node = *nodes[(turn_ + i) % nodes.size()];
         const bool fit = least == Fitness::ready ? node.ready() : node.usable();
-        if (!fit || std::find(asked, asked + count, &node) != asked + count) {
+        if (!fit || !node.answers_reads() || std::find(asked, asked + count, &node) != asked + count) {
             continue;
         }
         if (node.gathers()) {

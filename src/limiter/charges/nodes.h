@@ -49,10 +49,11 @@ public:
     Node& primary() noexcept { return *primary_; }
     const Node& primary() const noexcept { return *primary_; }
 
-    /// The node that a read goes to next: of the usable replicas not yet `asked` one that was given a command
-    /// in this turn of the loop, as one more costs no write there; else the one with the least load, in turn
-    /// among equals; if there is none, the primary, unless it was asked; if that is not usable, one of the
-    /// unfit replicas, of which those that are connected go first: most others are down; else null.
+    /// The node that a read goes to next: of the usable replicas that answer reads, and are not yet
+    /// `asked`, one that was given a command in this turn of the loop, as one more costs no write there; else
+    /// the one with the least load, in turn among equals; if there is none, the primary, unless it was asked;
+    /// if that is not usable, one of the unfit replicas, of which those that are connected go first: most
+    /// others are down; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.

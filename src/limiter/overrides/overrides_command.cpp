@@ -29,7 +29,10 @@ void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* repl
         return;
     }
     if (delivery == Delivery::answered && reply->is_error()) {
-        node.blame(fault_of(*reply), name(), *reply, kind == Kind::change ? Access::write : Access::read);
+        const Fault fault = fault_of(*reply);
+        const bool told_by_owner = fault == Fault::noperm;
+        node.blame(fault, name(), *reply,
+                   kind == Kind::change || told_by_owner ? Access::write : Access::read);
     } else if (delivery == Delivery::answered) {
         node.served();
     }

@@ -68,7 +68,19 @@ void tell_full(const StoreConf& store, std::size_t left) noexcept {
 enum class Remedy : unsigned char {
     change,    ///< the next override that is set
     deletion,  ///< the key is to be deleted: until then none can be set
+    rights,    ///< the user is to have those to read them
 };
+
+const char* describe(Remedy remedy) noexcept {
+    switch (remedy) {
+        case Remedy::change:
+            return "the next one that is set replaces what is there";
+        case Remedy::deletion:
+            return "none can be set until you delete that key in Redis";
+        default:
+            return "give it +hmget and +hgetall";
+    }
+}
 
 /// Logs, once, that what Redis has cannot be taken up. What was known holds.
 void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
@@ -77,9 +89,7 @@ void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) no
         log_line(process_log(), LogLevel::error,
                  "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
                  "that were known hold until they end; %s",
-                 store.prefix.c_str(), store.name.c_str(), reason,
-                 remedy == Remedy::change ? "the next one that is set replaces what is there"
-                                          : "none can be set until you delete that key in Redis");
+                 store.prefix.c_str(), store.name.c_str(), reason, describe(remedy));
     }
 }
 
@@ -131,7 +141,10 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
 
 /// While the primary is away, what was known holds.
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered && kind == OverridesCommand::Kind::version && take_version(*reply)) {
+    if (delivery == Delivery::answered && fault_of(*reply) == Fault::noperm) {
+        tell_unusable(store_, "not for its user to read", Remedy::rights);
+    } else if (delivery == Delivery::answered && kind == OverridesCommand::Kind::version &&
+               take_version(*reply)) {
         ask(OverridesCommand::Kind::whole);
         return;
     }

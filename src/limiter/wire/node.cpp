@@ -250,6 +250,10 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
     if (access == Access::write && refuses_writes(fault)) {
         return Blame::writes;
     }
+    if (fault == Fault::noperm) {
+        health_.tell_answer(fault, command, reply);
+        return Blame::command;
+    }
     if (usable()) {
         suspend(explain(fault), server_words(command, reply.text_view()));
     }

@@ -104,7 +104,7 @@ public:
     }
 
     /// A command was answered by an error, which is counted. If the node is to blame (loading, masterdown…),
-    /// it is down until a probe says better.
+    /// it is down until a probe says better. That its user may not run one command says nothing of others.
     Blame blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept;
 
     /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
@@ -143,6 +143,10 @@ public:
 
     /// See NodeHealth::served().
     void served() noexcept { health_.served(); }
+
+    /// Its user may not read: for a second reads go to other nodes, if there are any.
+    void refuse_reads() noexcept { reads_again_ = msec_now() + 1000; }
+    bool answers_reads() const noexcept { return msec_now() >= reads_again_; }
 
     /// Closes the connection for good; what is unanswered comes back. For the end of the process.
     void shut_down() noexcept;
@@ -233,6 +237,7 @@ private:
     Msec since_ = 0;
     bool takes_writes_ = true;
     bool expects_more_ = false;
+    Msec reads_again_ = 0;  // not before then
     bool records_ = false;  // the reply that comes next has a tree
     CommandQueue sent_;     // in the order in which answers will come
     CommandQueue unsent_;   // wait for the connection

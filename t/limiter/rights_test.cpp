@@ -1,0 +1,180 @@
+// The module's user lacks one right of the documented list for a while: what needs it goes by
+// rate_limit_on_error and says why, all else goes on, and what was admitted is stored in the end.
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+
+namespace rate_limit::world::rights_test {
+namespace {
+
+using Rights = std::set<std::string, std::less<>>;
+
+constexpr std::size_t keys = 5;
+constexpr std::size_t requests = 60;  // of each world, ten a second
+
+/// All but PING: who may not call that is not known to serve.
+const Rights documented = {"info",     "select", "hmget", "hget",    "hgetall",    "hset", "hdel",
+                           "hincrby",  "hlen",   "del",   "pttl",    "pexpire",    "get",  "set",
+                           "bitfield", "time",   "eval",  "evalsha", "script|load"};
+
+/// A kind of limit in a mode, and the rights without which some of its requests cannot be checked.
+struct Kind {
+    LimitSetup limit;
+    Rights needs;
+
+    std::string name() const {
+        return limit.mode + (limit.running ? " running" : limit.burst != 0 ? " bucket" : " window");
+    }
+};
+
+std::vector<Kind> kinds() {
+    LimitSetup running{"default", "9"};
+    running.running = true;
+    return {
+        {{"default", "1000r/h", "check_charge"}, {"hmget"}},
+        {{"default", "1000r/h", "charge_refund"}, {"hmget", "hset", "hincrby", "pexpire", "evalsha"}},
+        {{"default", "1000r/h", "lease"}, {"hmget", "hset", "hlen", "pexpire", "evalsha"}},
+        {{"default", "36000r/h", "charge_refund", 1000}, {"pttl", "get", "set", "evalsha"}},
+        {{"default", "36000r/h", "lease", 1000}, {"pttl", "get", "set", "evalsha"}},
+        {running, {"hgetall", "hset", "hlen", "pexpire", "evalsha"}},
+    };
+}
+
+/// Lines of the log but for those about single requests, of which nginx's side writes one a second.
+std::vector<std::string> lines_of_servers(const Scenario& world) {
+    std::vector<std::string> lines = world.lines();
+    lines.erase(std::remove_if(lines.begin(), lines.end(),
+                               [](const std::string& line) {
+                                   return line.find("could not be checked") != std::string::npos;
+                               }),
+                lines.end());
+    return lines;
+}
+
+std::string key_of(std::size_t request) {
+    return "k" + std::to_string(request % keys);
+}
+
+struct WithoutARight : OneMachine {
+    explicit WithoutARight(const LimitSetup& limit, bool shares = false) : OneMachine(limit) {
+        setup.stores.front().shares_overrides = shares;
+        Hash overrides;
+        overrides.set("version", "7");
+        primary.server().databases().front().make("rl:!overrides").content = overrides;
+    }
+
+    /// How many of the requests could not be checked. None may have another reason than the right.
+    std::size_t ask_all() {
+        std::size_t errors = 0;
+        for (std::size_t i = 0; i < requests; ++i) {
+            const std::string said = ask(key_of(i));
+            EXPECT_TRUE(said == "PASSED" || said == "ERROR_ALLOWED") << said;
+            errors += said == "ERROR_ALLOWED" ? 1 : 0;
+            pass(100);
+        }
+        EXPECT_EQ(logged("could not be checked: noperm: its user may not run"), errors);
+        EXPECT_EQ(logged("could not be checked"), errors);
+        return errors;
+    }
+
+    std::int64_t used() {
+        std::int64_t all = 0;
+        for (std::size_t i = 0; i < keys; ++i) {
+            all += primary.used(stored_key(key_of(i)));
+        }
+        return all;
+    }
+};
+
+TEST(ARightThatIsLacking, IsMissedByWhatNeedsItAlone) {
+    for (const Kind& kind : kinds()) {
+        for (const std::string& right : documented) {
+            for (const ServerVersion version :
+                 {ServerVersion::redis_6, ServerVersion::redis_7, ServerVersion::redis_8}) {
+                SCOPED_TRACE(kind.name() + " without " + right);
+                WithoutARight world(kind.limit);
+                Server& server = world.primary.server();
+                server.state.version = version;
+                server.state.forbidden = {right};
+                world.worker();
+                world.pass(1'000);
+                EXPECT_EQ(world.ask_all() != 0, kind.needs.count(right) != 0);
+                EXPECT_EQ(world.logged("is down|does not serve"), 0U);
+                EXPECT_LE(lines_of_servers(world).size(), 10U);
+                EXPECT_LE(server.commands(), 30 + 3 * requests);
+                server.state.forbidden.clear();
+                world.pass(10'000);
+                EXPECT_EQ(world.ask("k0"), "PASSED");
+                EXPECT_TRUE(world.stop_all());
+                if (!kind.limit.running && kind.limit.burst == 0) {
+                    EXPECT_EQ(world.used(), static_cast<std::int64_t>(requests + 1));
+                }
+                EXPECT_EQ(world.logged("doubt|lost"), 0U);
+            }
+        }
+    }
+}
+
+/// Requests need none of the rights that reading the machines' overrides, or changing them, needs.
+TEST(ARightThatOverridesLack, TakesNothingFromRequests) {
+    for (const Kind& kind : kinds()) {
+        for (const std::string& right : documented) {
+            SCOPED_TRACE(kind.name() + " without " + right);
+            const bool reads = right == "hmget" || right == "hgetall";
+            WithoutARight world(kind.limit, true);
+            world.primary.server().state.forbidden = {right};
+            world.worker();
+            world.pass(1'000);
+            EXPECT_EQ(world.ask_all() != 0, kind.needs.count(right) != 0);
+            EXPECT_EQ(world.logged("is down|does not serve"), 0U);
+            EXPECT_EQ(
+                world.logged("overrides at \"rl:!overrides\" .* are not for its user to read: .*; give it"),
+                reads ? 1U : 0U);
+        }
+    }
+}
+
+/// The users of a primary and of its replica lack the right to read, or one of them does.
+TEST(TheRightToRead, IsOfEachNode) {
+    for (const bool of_primary : {false, true}) {
+        for (const bool of_replica : {false, true}) {
+            for (const Kind& kind : kinds()) {
+                SCOPED_TRACE(kind.name() + (of_primary ? ", not of the primary" : "") +
+                             (of_replica ? ", not of the replica" : ""));
+                WithoutARight world(kind.limit);
+                world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+                world.setup.stores.front().fresh = 0;
+                Redis replica(world.events, world.network, Scenario::replica_address);
+                if (of_primary) {
+                    world.primary.server().state.forbidden = {"hmget"};
+                }
+                if (of_replica) {
+                    replica.server().state.forbidden = {"hmget"};
+                }
+                world.worker();
+                world.pass(1'000);
+                const bool by_any = kind.limit.mode == "check_charge";
+                const bool lacks = of_primary && (of_replica || !by_any);
+                EXPECT_EQ(world.ask_all() != 0, lacks && kind.needs.count("hmget") != 0);
+                EXPECT_EQ(world.logged("is down|does not serve"), 0U);
+                const std::size_t seconds = 10;
+                EXPECT_LE(world.logged("replica .* answered HMGET: \"NOPERM"),
+                          by_any && of_replica ? seconds : 0);
+                EXPECT_LE(world.logged("primary .* answered HMGET: \"NOPERM"), of_primary ? seconds : 0);
+                EXPECT_LE(replica.server().commands(), by_any && !of_replica ? 3 * requests : 40);
+                world.primary.server().state.forbidden.clear();
+                replica.server().state.forbidden.clear();
+                world.pass(2'000);
+                EXPECT_EQ(world.ask("k0"), "PASSED");
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rate_limit::world::rights_test
