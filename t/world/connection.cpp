@@ -112,6 +112,8 @@ private:
             reading_ = true;
             const char* failure = read();
             reading_ = false;
+            const std::size_t unread = reader_->len - reader_->pos;
+            failure = failure != nullptr ? failure : why_too_large(unread, reply_.tree != nullptr);
             if (reason_ != nullptr || failure != nullptr) {
                 end(reason_ != nullptr ? reason_ : failure);
             }

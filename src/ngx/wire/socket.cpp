@@ -282,6 +282,14 @@ void Connection::Socket::on_write(ngx_event_t* event) noexcept {
 void Connection::Socket::handle(void (*event)(redisAsyncContext*)) noexcept {
     const bool before = reached_;
     event(context_);
+    if (context_ != nullptr) {
+        const redisReader& reader = *context_->c.reader;
+        const char* const too_large = why_too_large(reader.len - reader.pos, reply_.tree != nullptr);
+        if (too_large != nullptr) {
+            close(too_large);
+            return;
+        }
+    }
     if (before || !reached_) {
         return;
     }

@@ -1,0 +1,127 @@
+// A server that promises a text without end: the connection ends as soon as more of it has come than any
+// answer has, and the log says so. What is within the bound is read.
+
+#include <string>
+#include <vector>
+
+#include "t/limiter/checked.h"
+#include "t/limiter/scripted_cluster.h"
+#include "t/world/sentinel.h"
+
+namespace rate_limit::world::large_replies_test {
+namespace {
+
+constexpr std::size_t megabyte = std::size_t{1} << 20;
+constexpr const char* cluster_node = "10.0.0.1:7000";
+constexpr const char* sentinel = "10.0.2.1:26379";
+
+/// Begins of an answer whose text goes on.
+const std::string endless[] = {"$2000000000\r\n",
+                               "*2\r\n$2000000000\r\n",
+                               "*2\r\n$1\r\n1\r\n$2000000000\r\n",
+                               "*1\r\n*1\r\n$2000000000\r\n",
+                               "+",
+                               "-ERR ",
+                               ":",
+                               "$",
+                               "*"};
+
+/// Answers that command so, and then by `bytes` more.
+Handler large(const std::string& command, const std::string& begin, std::size_t bytes, Handler others) {
+    return [=](const Command& words, ScriptedClient& client) -> ScriptedReply {
+        if (words[0] != command) {
+            return others(words, client);
+        }
+        client.send(begin);
+        for (std::size_t sent = 0; sent < bytes; sent += megabyte / 4) {
+            client.send(std::string(megabyte / 4, '1'));
+        }
+        return "";
+    };
+}
+
+ScriptedReply serving(const Command& words, ScriptedClient& /*client*/) {
+    return serve(words, Loop::usual_wall_clock + 1'800'000);
+}
+
+TEST(AnEndlessAnswer, EndsTheConnectionAtOnce) {
+    for (const char* command : {"ping", "info", "script", "hmget", "evalsha"}) {
+        for (const std::string& begin : endless) {
+            SCOPED_TRACE(command + (" " + begin));
+            Scenario world({"checked", "1000r/h"}, 9'000);
+            world.setup.limits.push_back({"charged", "1000r/h", "charge_refund"});
+            Scripted primary(world.events, world.network, Scenario::primary_address,
+                             large(command, begin, 2 * megabyte, serving));
+            for (int i = 0; i < 4; ++i) {
+                ClientRequest& request = world.begin("k");
+                world.pass(100);
+                if (request.is_admitted() && !request.is_over()) {
+                    request.end();
+                }
+            }
+            EXPECT_GE(world.logged("is down: (its answer has a text above 1 MB|Protocol error)"), 1U);
+            EXPECT_EQ(world.logged("in charge_timeout|in check_timeout"), 0U);
+        }
+    }
+}
+
+/// The greatest text of an answer that has a tree may be sixteen times as large.
+TEST(AnEndlessTopology, EndsTheConnectionAtOnce) {
+    for (const std::size_t megabytes : {2, 18}) {
+        for (const std::string& begin : {endless[0], endless[1], endless[3]}) {
+            SCOPED_TRACE(std::to_string(megabytes) + " MB of " + begin);
+            Scenario world({"default", "1000r/h"}, 9'000);
+            StoreSetup& store = world.setup.stores.front();
+            store.shards.clear();
+            store.seeds = {cluster_node};
+            Scripted node(world.events, world.network, cluster_node,
+                          large("cluster", begin, megabytes * megabyte, serving));
+            world.worker();
+            world.pass(1'000);
+            EXPECT_EQ(world.logged("a node cannot be asked"), megabytes > 16 ? 1U : 0U);
+        }
+    }
+}
+
+TEST(AnEndlessSentinel, IsHungUpOn) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shards = {{"a", "", {}, "m"}};
+    world.setup.stores.front().sentinels = {sentinel};
+    Scripted asked(world.events, world.network, sentinel,
+                   large("sentinel", endless[0], 18 * megabyte, [](const Command& words, ScriptedClient&) {
+                       return ScriptedReply(fallback(words));
+                   }));
+    world.worker();
+    world.pass(1'000);
+    EXPECT_EQ(world.logged("sentinel 10.0.2.1:26379 of \"main\" is down: its answer has a text above 16 MB"),
+              1U);
+}
+
+/// The most that machines share: 512 KB of texts, in pieces.
+TEST(TheMostOverrides, AreReadInPieces) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shares_overrides = true;
+    const std::string field = "default/:" + std::string(511 * 1024, 'k');
+    const std::string until = std::to_string(Loop::usual_wall_clock + 3'600'000);
+    const std::string whole =
+        array({bulk("version"), bulk("7"), bulk(field), bulk("1 ban 0 1 " + until + " ann")});
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                         if (words[0] != "hgetall") {
+                             return words[0] == "hmget" && words[1] == "rl:!overrides"
+                                        ? array({bulk("7")})
+                                        : serving(words, client);
+                         }
+                         for (std::size_t at = 0; at < whole.size(); at += 10'000) {
+                             client.send(whole.substr(at, 10'000));
+                         }
+                         return "";
+                     });
+    world.worker();
+    world.pass(3'000);
+    EXPECT_EQ(primary.commands("hgetall").size(), 1U) << "they are read, and not again";
+    EXPECT_EQ(world.logged("."), 0U);
+}
+
+}  // namespace
+}  // namespace rate_limit::world::large_replies_test
