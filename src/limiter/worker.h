@@ -12,6 +12,7 @@ namespace rate_limit {
 
 /// Parts that a worker has one of each, beside its configuration.
 enum class WorkerPart : unsigned char {
+    newcomers,
     clock,
     throttles,
     name,

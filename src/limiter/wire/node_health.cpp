@@ -44,6 +44,7 @@ NodeHealth::NodeHealth(const StoreConf& store, const ShardConf* shard, const Nod
       shard_(shard),
       conf_(conf),
       role_(role),
+      known_(conf.learned ? Known::not_yet : Known::by_itself),
       subject_(subject_of(store, conf, shard, role)),
       entry_(*store.zone, counted_as(store, shard, conf, role), kind_of(shard, conf), role == Role::primary),
       outages_(subject_, "is up again",
@@ -62,6 +63,7 @@ void NodeHealth::become(Role role) noexcept {
 
 void NodeHealth::mark_up() noexcept {
     state_ = State::up;
+    known_ = Known::by_itself;
     entry_.set_up(true);
     outages_.ended();
 }
@@ -124,9 +126,29 @@ void NodeHealth::tell_demoted() noexcept {
                      "cannot be resolved again");
 }
 
+bool NodeHealth::has_own_lines(const char* what, std::string_view reason) noexcept {
+    if (known_ == Known::by_itself) {
+        return true;
+    }
+    try {
+        NewcomerLog& newcomers = NewcomerLog::of(store_.name);
+        if (newcomers.has_room()) {
+            known_ = Known::by_itself;
+        } else if (known_ == Known::not_yet) {
+            newcomers.hold_back(subject_, what, reason);
+            known_ = Known::by_number;
+        }
+    } catch (...) {
+        // without memory nothing is told
+    }
+    return known_ == Known::by_itself;
+}
+
 void NodeHealth::tell(const char* what, std::string_view reason, std::string_view words) noexcept {
     if (role_ != Role::seed) {
-        outages_.failed(what, reason, words);
+        if (has_own_lines(what, reason)) {
+            outages_.failed(what, reason, words);
+        }
         return;
     }
     try {

@@ -96,6 +96,10 @@ public:
     const std::string& trouble() const noexcept { return trouble_; }
 
 private:
+    /// How the log knows of it. A server of the configuration has lines of its own.
+    enum class Known : unsigned char { not_yet, by_number, by_itself };
+
+    bool has_own_lines(const char* what, std::string_view reason) noexcept;
     void tell(const char* what, std::string_view reason, std::string_view words) noexcept;
 
     const StoreConf& store_;
@@ -103,6 +107,7 @@ private:
     const NodeConf& conf_;
     Role role_;
     State state_ = State::up;
+    Known known_;
     bool may_reconnect_ = false;  // a command was answered since a lost connection was last replaced at once
     bool told_to_reload_ = false;
     Msec made_good_ = 0;  // when that was

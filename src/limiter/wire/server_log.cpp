@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <map>
 
+#include "limiter/worker.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -88,6 +90,40 @@ void OutageLog::ended(const char* how) noexcept {
         log_line(process_log(), level_, "rate limit: %s %s after %" PRIuPTR ".%" PRIuPTR " s",
                  subject_.c_str(), how, lasted.whole, lasted.tenths);
     }
+}
+
+struct NewcomerLog::All {
+    static constexpr WorkerPart part = WorkerPart::newcomers;
+
+    std::map<std::string, NewcomerLog> of_stores;
+};
+
+NewcomerLog& NewcomerLog::of(const std::string& store) {
+    return Worker::current().part<All>().of_stores.try_emplace(store, store).first->second;
+}
+
+bool NewcomerLog::has_room() noexcept {
+    if (admitted_ == 0 || msec_now() - minute_ >= minute) {
+        minute_ = msec_now();
+        admitted_ = 0;
+    }
+    return admitted_ < most_in_a_minute && ++admitted_ != 0;
+}
+
+void NewcomerLog::hold_back(std::string_view subject, const char* what, std::string_view reason) {
+    last_.assign(subject).append(" ").append(what).append(": ").append(reason);
+    ++held_back_;
+    throttle_.tell(process_log());
+}
+
+void NewcomerLog::write(void* self, Log& log) noexcept {
+    NewcomerLog& newcomers = *static_cast<NewcomerLog*>(self);
+    log_line(log, LogLevel::error,
+             "rate limit: %" PRIu64
+             " more servers that those of \"%s\" name have not been up yet; the last "
+             "one: %s",
+             newcomers.held_back_, newcomers.store_.c_str(), newcomers.last_.c_str());
+    newcomers.held_back_ = 0;
 }
 
 void AnswerLog::add(Fault fault, std::string_view command, const Reply& reply) noexcept {

@@ -52,6 +52,38 @@ private:
     LogThrottle throttle_;
 };
 
+/// The log of one store's servers that other servers name and that have not been up yet: whoever names
+/// servers that do not exist would fill the log otherwise. A few of them in a minute have lines of their own;
+/// the number of the others is told.
+class NewcomerLog {
+public:
+    explicit NewcomerLog(std::string_view store) : store_(store) {}
+
+    /// The one of this worker. Throws std::bad_alloc.
+    static NewcomerLog& of(const std::string& store);
+
+    /// Whether one more may have lines of its own.
+    bool has_room() noexcept;
+
+    /// One more has none: `subject` names it, the rest is as in OutageLog::failed(). Throws std::bad_alloc.
+    void hold_back(std::string_view subject, const char* what, std::string_view reason);
+
+private:
+    struct All;
+
+    static constexpr std::uint64_t most_in_a_minute = 16;
+    static constexpr Msec minute = 60'000;
+
+    static void write(void* self, Log& log) noexcept;
+
+    const std::string store_;
+    std::string last_;
+    std::uint64_t held_back_ = 0;  // since the last line
+    std::uint64_t admitted_ = 0;   // in this minute
+    Msec minute_ = 0;              // when that began
+    LogThrottle throttle_{write, this};
+};
+
 /// The log of what one server answers instead of what was asked for: for each Fault a line a second at most,
 /// with the server's own words.
 class AnswerLog {
