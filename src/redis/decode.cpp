@@ -204,6 +204,10 @@ bool is_refusal(Fault fault) noexcept {
     return traits_of(fault).executed == Executed::no;
 }
 
+bool lacks_right_within(const Reply& reply) noexcept {
+    return fault_of(reply) == Fault::noperm && !starts_with(reply.text_view(), "NOPERM ");
+}
+
 bool answers_ping(const Reply& reply) noexcept {
     return !reply.is_error() || starts_with(reply.text_view(), "MISCONF ");
 }

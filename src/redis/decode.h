@@ -60,6 +60,10 @@ bool is_of_slot(Fault fault) noexcept;
 /// another node, or again, also if it is a charge.
 bool is_refusal(Fault fault) noexcept;
 
+/// True for the error of a script that has begun, and may not go on for want of a right: others may be there
+/// to run it, unlike one that was refused as a whole, perhaps while rights are changed.
+bool lacks_right_within(const Reply& reply) noexcept;
+
 /// True if this reply to a PING shows that the node serves at least reads. While its snapshots fail, Redis
 /// refuses PING with MISCONF, as it refuses writes.
 bool answers_ping(const Reply& reply) noexcept;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "t/limiter/checked.h"
+#include "t/limiter/one_machine.h"
 
 namespace rate_limit::world::refused_charges_test {
 namespace {
@@ -220,6 +221,23 @@ TEST(ChargesOfWindows, DoNotWaitBehindBucketsThatAreRefused) {
     EXPECT_EQ(counted(world, Write::charges_expired), 0U);
     EXPECT_EQ(counted(world, Write::charges_dropped), 300U);
     EXPECT_GE(world.logged("charges for .* were dropped: noperm"), 1U);
+}
+
+/// No bucket may be charged while a script may not run at all. That may be for a moment: what is owed waits.
+TEST(ChargesOfBuckets, WaitWhereNoScriptMayRun) {
+    OneMachine world({"default", "60r/h", "charge_refund", 100});
+    world.worker();
+    world.pass(1'000);
+    auto& state = world.primary.server().state;
+    state.forbidden = {"eval", "evalsha"};
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(world.ask("k" + std::to_string(i)), "ERROR_ALLOWED");
+        world.pass(100);
+    }
+    state.forbidden.clear();
+    world.pass(30'000);
+    EXPECT_EQ(counted(world, Write::charges_stored), 50U);
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
 }
 
 /// A server that runs no scripts is told as what it is, with what to do. Checks go on; what takes a script
