@@ -240,6 +240,36 @@ TEST(ChargesOfBuckets, WaitWhereNoScriptMayRun) {
     EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
 }
 
+/// A user has the rights that buckets need, and not those of windows: what buckets are charged says nothing
+/// of windows, and does not wait behind them.
+TEST(TheGateOfCharges, IsNotOpenedByBucketsForWindows) {
+    OneMachine world({"w", "1000r/h"});
+    world.setup.limits.push_back({"b", "600000r/h", "charge_refund", 100000});
+    world.worker();
+    world.pass(1'000);
+    Server& server = world.primary.server();
+    server.state.forbidden = {"hset"};
+    for (int i = 0; i < 200; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup("w" + std::to_string(i)).under({"w"})), "PASSED");
+    }
+    const std::size_t before = server.commands();
+    constexpr std::size_t requests = 2'000;
+    for (std::size_t i = 0; i < requests; ++i) {
+        ClientRequest& request = world.begin(RequestSetup("b" + std::to_string(i)).under({"b"}));
+        world.pass(5);
+        request.end_at_cost(3);
+        world.pass(5);
+    }
+    world.pass(1'000);
+    EXPECT_LE(server.commands() - before, 2 * requests + 40) << "what is taken, what is settled, and probes";
+    EXPECT_EQ(world.logged("takes charges again"), 0U);
+    EXPECT_GE(counted(world, Write::charges_stored), requests - 10) << "few leave with a probe, and wait";
+    server.state.forbidden.clear();
+    EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == requests + 200; }));
+    EXPECT_EQ(world.logged("takes charges again"), 1U);
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
+}
+
 /// A server that runs no scripts is told as what it is, with what to do. Checks go on; what takes a script
 /// goes by rate_limit_on_error; charges wait, and are stored when the server has Lua.
 void expect_without_lua(const std::string& of_evalsha, const std::string& of_eval) {

@@ -150,7 +150,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     const bool alone = fault == Fault::noperm && (refund || (owed.of_bucket() && lacks_right_within(reply)));
     if (blame == Blame::writes && !alone) {
         give_up();
-        owner->refused(node, fault, name(), reply);
+        owner->refused(node, fault, name(), reply, proof());
     } else if (blame == Blame::node) {
         give_up();
     } else if (repair) {
@@ -175,7 +175,7 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     }
     // A refund writes nothing where there is no window, or a bucket is full: a replica says the same.
     if (owed.kind == DebtKind::charges || (told.wrote && told.window.used > 0)) {
-        owner->proven(node, probe ? Gate::Proof::probe : Gate::Proof::other);
+        owner->proven(node, probe ? proof() : Gate::Proof::other);
     }
     if (is_increment() && fault == Fault::none && told.window.used == owed.cost) {
         repair = true;  // the key may not have been there: it needs a reset and an expiry

@@ -52,9 +52,10 @@ public:
         /// nothing.
         virtual void led_nowhere(const Node& node) noexcept = 0;
 
-        /// A node, of a cluster perhaps of another group, refused a write, or has taken one.
-        virtual void refused(const Node& node, Fault fault, std::string_view command,
-                             const Reply& reply) noexcept = 0;
+        /// A node, of a cluster perhaps of another group, refused a write (`needs`: see Gate::refused()), or
+        /// has taken one.
+        virtual void refused(const Node& node, Fault fault, std::string_view command, const Reply& reply,
+                             Gate::Proof needs) noexcept = 0;
         virtual void proven(const Node& node, Gate::Proof proof) noexcept = 0;
 
         /// The last of each: the command may be taken again. `probe`: it was one. `term`: its own.
@@ -91,6 +92,9 @@ public:
 private:
     std::string_view write(CommandWriter& writer) override;
     Draw draw() const noexcept;
+
+    /// What it proves as the probe where it is taken.
+    Gate::Proof proof() const noexcept { return owed.moves_on() ? Gate::Proof::window : Gate::Proof::probe; }
     void end() noexcept;
     void come_back() noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;

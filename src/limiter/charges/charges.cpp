@@ -146,7 +146,7 @@ void Charges::charge(const Charge& charge) noexcept {
 
 /// Throws std::bad_alloc, and then the command is still the caller's.
 void Charges::start(ChargeCommand& command) {
-    if (gate_.is_open()) {
+    if (gate_.is_open() || (command.owed.of_bucket() && gate_.lets_buckets_pass())) {
         queued_.push(command);
         nodes_.primary().expect_more(true);
         schedule_batch();
@@ -331,7 +331,8 @@ bool Charges::send_unanswered(const WindowId* id, bool probes) noexcept {
 /// answered go before them.
 void Charges::send_backlog() noexcept {
     const bool probes = !gate_.is_trusted();
-    // Queued charges stay queued only while the gate is open, which it is not while a probe is on its way.
+    // Charges of windows stay queued only while the gate is open, which it is not while a probe is on its
+    // way.
     const bool may = gate_.is_open() ? !probes || queued_.empty() : gate_.may_probe();
     if (!nodes_.primary().usable() || gate_.pauses() || !may) {
         return;
@@ -437,14 +438,15 @@ void Charges::suspect_primary() noexcept {
     gate_.pause();
 }
 
-void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
+void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply,
+                      Gate::Proof needs) noexcept {
     if (&node != &nodes_.primary()) {
         led_nowhere(node);
         return;
     }
     close_gate();
     waiting_.move_on();
-    gate_.refused(fault, command, reply);
+    gate_.refused(fault, command, reply, needs);
 }
 
 /// The gate stays open: of what else the primary serves that says nothing.

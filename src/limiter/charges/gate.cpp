@@ -26,7 +26,7 @@ void Gate::change_primary(bool first) noexcept {
     if (!first) {
         state_ = State::closed;  // a probe that is on its way tells nothing of the new primary
     }
-    refusal_ = Fault::none;
+    needs_ = Proof::other;
     refusals_.ended("is not asked any more");
     backoff_.reset();
     retry_.clear();
@@ -40,8 +40,8 @@ bool Gate::pause() noexcept {
     return true;
 }
 
-void Gate::refused(Fault fault, std::string_view command, const Reply& reply) noexcept {
-    refusal_ = fault;
+void Gate::refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept {
+    needs_ = is_of_command(fault) ? needs : Proof::other;
     if (!pause()) {
         return;
     }
@@ -58,14 +58,14 @@ void Gate::refused(Fault fault, std::string_view command, const Reply& reply) no
 }
 
 bool Gate::prove(Proof proof) noexcept {
-    if (is_of_command(refusal_) && proof != Proof::probe) {
+    if (proof < needs_) {
         return false;
     }
     proven_ = msec_now();
     const bool opens = !is_open();
     if (opens) {
         state_ = State::open;
-        refusal_ = Fault::none;
+        needs_ = Proof::other;
         nodes_.primary().promote();
         retry_.clear();
         refusals_.ended();

@@ -15,8 +15,9 @@ namespace rate_limit {
 /// writes (OOM, MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable.
 /// While it is closed all charges wait but one, the probe: a primary may answer PING and reads and still take
 /// no writes, and everything that is sent to it ends in doubt. The first write that is answered opens it; the
-/// probe alone does where the primary has refused a command, and may take others. After a refusal the next
-/// probe follows after a backoff of its own; after READONLY each probe takes a new connection, for the
+/// probe alone does where the primary has refused a command, and may take others: one that is a charge of a
+/// window where such a one was refused, and what is of buckets does not wait meanwhile. After a refusal the
+/// next probe follows after a backoff of its own; after READONLY each probe takes a new connection, for the
 /// address may lead to another server by then.
 class Gate {
 public:
@@ -56,14 +57,21 @@ public:
     /// The next try comes after a while. False: that is so already.
     bool pause() noexcept;
 
-    /// The primary answered a write by `fault`, one of refuses_writes().
-    void refused(Fault fault, std::string_view command, const Reply& reply) noexcept;
-
-    /// The write that the primary has taken.
+    /// The write that the primary has taken. Each proves what those above it do, too.
     enum class Proof : unsigned char {
         other,
         probe,
+        window,  ///< a probe that is a charge of a window
     };
+
+    /// The primary answered a write by `fault`, one of refuses_writes(). Where it has refused a command, it
+    /// `needs` that proof at least to open.
+    void refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept;
+
+    /// What is of a bucket need not wait: charges of windows are refused.
+    bool lets_buckets_pass() const noexcept {
+        return needs_ == Proof::window && nodes_.primary().usable() && nodes_.primary().takes_writes();
+    }
 
     /// The primary has taken a write. True: that has opened the gate.
     bool prove(Proof proof) noexcept;
@@ -84,8 +92,8 @@ private:
     const bool in_cluster_;
     Owner& owner_;
     State state_ = State::open;
-    Fault refusal_ = Fault::none;  // the last one, until the gate opens
-    Msec proven_ = 0;              // when the primary was last seen to take a write
+    Proof needs_ = Proof::other;  // to open, since the last refusal
+    Msec proven_ = 0;             // when the primary was last seen to take a write
     Backoff backoff_;
     OutageLog refusals_;
     Timer retry_{this, on_retry, Timer::Worker::leaves};
