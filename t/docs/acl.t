@@ -34,6 +34,7 @@ is $nginx->get('/slots', @client)->status, 200, 'a slot';
 wait_until { !$primary->cmd('EXISTS', 'rl:concurrency/n:k') } what => 'the slot to go back';
 my %called = map { /^cmdstat_([\w|]+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};
 $shards->wait_synced;
+let_connections_age();
 is limits($nginx->get('/', @client))->{used}, 2, 'the window was read';
 wait_until { used() == 2 } what => 'a plain increment';
 $shards->wait_synced;
