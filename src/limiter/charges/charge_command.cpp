@@ -56,7 +56,7 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
     if (delivery == Delivery::answered) {
         const Fault fault = fault_of(*reply);
         if (!node.is_primary()) {
-            answered_by_former(fault);
+            answered_by_former(fault == Fault::none || stored_without_expiry(*reply));
         } else if (fault == Fault::none) {
             taken(node, *reply);
         } else {
@@ -117,13 +117,13 @@ void ChargeCommand::come_back() noexcept {
 
 /// Another node has become the primary since this was sent: what this one took, that one may not have. What
 /// it refused, that one can have.
-void ChargeCommand::answered_by_former(Fault fault) noexcept {
-    if (fault != Fault::none) {
-        give_up();
-    } else if (repair) {
+void ChargeCommand::answered_by_former(bool took) noexcept {
+    if (repair) {
         owner->stop_awaiting(owed);
-    } else {
+    } else if (took) {
         be_in_doubt(true);
+    } else {
+        give_up();
     }
     end();
 }
@@ -182,10 +182,12 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
         node.submit(*this);
         return;
     }
-    if (fault != Fault::none) {
+    if (fault == Fault::none) {
+        owner->confirm(owed, told);
+    } else if (repair) {
         owner->stop_awaiting(owed);
     } else {
-        owner->confirm(owed, told);
+        owner->doubt(owed);
     }
     end();
 }

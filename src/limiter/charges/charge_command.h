@@ -98,7 +98,7 @@ private:
     void end() noexcept;
     void come_back() noexcept;
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
-    void answered_by_former(Fault fault) noexcept;
+    void answered_by_former(bool took) noexcept;
     void give_up() noexcept;
     void be_in_doubt(bool former) noexcept;
     void taken(Node& node, const Reply& reply) noexcept;

@@ -68,7 +68,8 @@ Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* repl
         return doubtful ? Delivery::in_doubt : delivery;
     }
     // The charge that is to go back first may be lost as well.
-    return reply->is_error() && back == 0 ? Delivery::unsent : Delivery::in_doubt;
+    const bool took = !reply->is_error() || back != 0 || stored_without_expiry(*reply);
+    return took ? Delivery::in_doubt : Delivery::unsent;
 }
 
 void ReserveCommand::doubt(const Debt* owed) noexcept {
