@@ -65,6 +65,42 @@ TEST(AnEndlessAnswer, EndsTheConnectionAtOnce) {
     }
 }
 
+/// That loss of a connection is borne by the node, and the charge is in doubt.
+TEST(AnEndlessAnswer, ToAnIncrementEndsTheConnectionAtOnce) {
+    for (const std::string& begin : endless) {
+        SCOPED_TRACE(begin);
+        Scenario world({"default", "1000r/h"}, 9'000);
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         large("hincrby", begin, 2 * megabyte,
+                               [](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                                   return words[0] == "hmget" ? hmget(5, Loop::usual_wall_clock + 1'800'000)
+                                                              : serving(words, client);
+                               }));
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(2'000);  // the connection is not new any more
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(100);
+        EXPECT_EQ(primary.commands("hincrby").size(), 1U);
+        EXPECT_EQ(world.logged("1 charges for .* were sent and not answered: they are in doubt"), 1U);
+    }
+}
+
+TEST(ALargeAnswer, IsReadUpToTheBound) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    const std::string most = bulk(std::string(megabyte - 100, '1'));
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                         if (words[0] != "info") {
+                             return serving(words, client);
+                         }
+                         client.send(most.substr(0, most.size() - 10));
+                         return most.substr(most.size() - 10);
+                     });
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    EXPECT_GE(primary.commands("info").size(), 1U);
+    EXPECT_EQ(world.logged("is down"), 0U);
+}
+
 /// The greatest text of an answer that has a tree may be sixteen times as large.
 TEST(AnEndlessTopology, EndsTheConnectionAtOnce) {
     for (const std::size_t megabytes : {2, 18}) {

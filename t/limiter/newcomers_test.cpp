@@ -1,11 +1,13 @@
 // Servers that others name and that are not there: each has its own connection, and together they have a
 // bounded number of lines in the log, which tell how many they were.
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "t/limiter/scenario.h"
 #include "t/limiter/scripted_cluster.h"
@@ -15,21 +17,28 @@ namespace {
 
 constexpr const char* first = "10.0.0.1:7000";
 
-/// How many servers the log tells of: those with lines of their own, and those in a number.
-std::size_t told(const Scenario& world) {
-    static const std::regex number("rate limit: (\\d+) more servers that those of \"main\" name");
+/// The servers with lines of their own.
+std::set<std::string> named(const Scenario& world) {
     static const std::regex own("rate limit: (?:primary|replica) (\\S+) of .* (?:is down|does not serve): ");
-    std::size_t count = 0;
-    std::set<std::string> named;
+    std::set<std::string> all;
     for (const std::string& line : world.lines()) {
         std::smatch found;
-        if (std::regex_search(line, found, number)) {
-            count += std::stoul(found[1]);
-        } else if (std::regex_search(line, found, own)) {
-            named.insert(found[1]);
+        if (std::regex_search(line, found, own)) {
+            all.insert(found[1]);
         }
     }
-    return count + named.size();
+    return all;
+}
+
+/// How many servers the log tells of by their number.
+std::size_t numbered(const Scenario& world) {
+    static const std::regex number("rate limit: (\\d+) more servers that those of \"main\" name");
+    std::size_t count = 0;
+    for (const std::string& line : world.lines()) {
+        std::smatch found;
+        count += std::regex_search(line, found, number) ? std::stoul(found[1]) : 0;
+    }
+    return count;
 }
 
 std::size_t lines_of_servers(const Scenario& world) {
@@ -52,8 +61,8 @@ const Named all_named[] = {
 };
 
 TEST(RedirectionsToNobody, AreToldByTheirNumber) {
-    for (const Named& named : all_named) {
-        SCOPED_TRACE(named.what);
+    for (const Named& kind : all_named) {
+        SCOPED_TRACE(kind.what);
         std::mt19937 random(1);
         std::set<std::string> addresses;
         Scenario world({"w", "1000000r/h", "charge_refund"});
@@ -66,7 +75,7 @@ TEST(RedirectionsToNobody, AreToldByTheirNumber) {
                           if (words[0] == "cluster" || !slot) {
                               return words[0] == "cluster" ? one_primary(first) : fallback(words);
                           }
-                          return moved(*slot, *addresses.insert(named.address(random)).first);
+                          return moved(*slot, *addresses.insert(kind.address(random)).first);
                       });
         world.worker();
         world.pass(1'000);
@@ -81,7 +90,8 @@ TEST(RedirectionsToNobody, AreToldByTheirNumber) {
         EXPECT_GE(addresses.size(), 1'000U);
         EXPECT_LE(lines_of_servers(world), 150U);
         // One may be forgotten and named again, or before it has failed.
-        EXPECT_NEAR(static_cast<double>(told(world)) / static_cast<double>(addresses.size()), 1.15, 0.2);
+        const auto told = static_cast<double>(named(world).size() + numbered(world));
+        EXPECT_NEAR(told / static_cast<double>(addresses.size()), 1.15, 0.2);
     }
 }
 
@@ -111,6 +121,68 @@ TEST(AFewNewcomers, AreToldByName) {
     other.start();
     EXPECT_TRUE(
         world.until([&] { return world.logged("primary 10.0.0.2:7000 of \"main\" is up again") == 1; }));
+}
+
+/// Sixteen have lines of their own in a minute, and each of the others is counted once. One that has been up
+/// has lines of its own, and so has one that still fails a minute later.
+TEST(ReplicasThatAreDown, AreToldByNameUpToSixteenInAMinute) {
+    Scenario world({"w", "1000000r/h"});
+    StoreSetup& store = world.setup.stores.front();
+    store.shards.clear();
+    store.seeds = {first};
+    store.fresh = 0;
+    std::vector<std::string> replicas;
+    for (int i = 1; i <= 20; ++i) {
+        replicas.push_back("10.0.1." + std::to_string(i) + ":7000");
+    }
+    const auto handler = [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+        return words[0] == "cluster" ? one_primary(first, replicas)
+               : slot_of(words)      ? serve(words, Loop::usual_wall_clock + 1'800'000)
+                                     : fallback(words);
+    };
+    Scripted node(world.events, world.network, first, handler);
+    const auto ask_often = [&](Msec time) {
+        for (Msec passed = 0; passed < time; passed += 100) {
+            (void)world.ask("k");
+            world.pass(100);
+        }
+    };
+    world.worker();
+    ask_often(10'000);
+    EXPECT_EQ(named(world).size(), 16U);
+    EXPECT_EQ(numbered(world), 4U);
+    const std::set<std::string> before = named(world);
+    const std::string other =
+        *std::find_if(replicas.begin(), replicas.end(),
+                      [&](const std::string& replica) { return before.count(replica) == 0; });
+    Scripted late(world.events, world.network, other, handler);
+    ask_often(20'000);
+    EXPECT_GE(late.commands("hmget").size(), 1U);
+    EXPECT_EQ(world.logged("is up again"), 0U) << "nobody was told that it was down";
+    late.stop();
+    ask_often(10'000);
+    EXPECT_EQ(named(world).size(), 17U);
+    EXPECT_EQ(named(world).count(other), 1U);
+    EXPECT_EQ(numbered(world), 4U);
+    ask_often(60'000);
+    EXPECT_EQ(named(world).size(), replicas.size());
+    EXPECT_EQ(numbered(world), 4U);
+}
+
+TEST(ServersOfTheConfiguration, AreAllToldByName) {
+    Scenario world({"w", "1000000r/h"});
+    std::vector<ShardSetup>& shards = world.setup.stores.front().shards;
+    shards.clear();
+    for (int i = 1; i <= 20; ++i) {
+        shards.push_back({"s" + std::to_string(i), "10.0.1." + std::to_string(i) + ":6379"});
+    }
+    world.worker();
+    for (int i = 0; i < 300; ++i) {
+        (void)world.ask("k" + std::to_string(i));
+    }
+    world.pass(10'000);
+    EXPECT_EQ(named(world).size(), shards.size());
+    EXPECT_EQ(numbered(world), 0U);
 }
 
 }  // namespace

@@ -136,5 +136,19 @@ TEST_F(PlainIncrements, AreNotForAWindowThatEndsWithinChargeTimeout) {
     EXPECT_EQ(sends(1), "PASSED 11, 6");
 }
 
+/// What other nodes were told before, a server that has just been connected to may not know.
+TEST_F(PlainIncrements, AreNotForANewConnection) {
+    sends(5);
+    count = 20;
+    EXPECT_EQ(sends(5), "PASSED 20, +5");
+    primary.drop();
+    world.pass(10);
+    EXPECT_EQ(sends(5), "PASSED 15, 6");
+    world.pass(1'400);
+    EXPECT_EQ(sends(5), "PASSED 15, 6");
+    world.pass(100);
+    EXPECT_EQ(sends(5), "PASSED 20, +5");
+}
+
 }  // namespace
 }  // namespace rate_limit::world::plain_increments_test

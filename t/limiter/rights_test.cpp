@@ -132,6 +132,7 @@ TEST(ARightThatOverridesLack, TakesNothingFromRequests) {
             world.pass(1'000);
             EXPECT_EQ(world.ask_all() != 0, kind.needs.count(right) != 0);
             EXPECT_EQ(world.logged("is down|does not serve"), 0U);
+            EXPECT_EQ(world.logged("answered HGETALL"), 0U) << "the overrides' line tells it";
             EXPECT_EQ(
                 world.logged("overrides at \"rl:!overrides\" .* are not for its user to read: .*; give it"),
                 reads ? 1U : 0U);
@@ -170,10 +171,35 @@ TEST(TheRightToRead, IsOfEachNode) {
                 world.primary.server().state.forbidden.clear();
                 replica.server().state.forbidden.clear();
                 world.pass(2'000);
+                const std::size_t before = replica.server().commands();
                 EXPECT_EQ(world.ask("k0"), "PASSED");
+                if (by_any && !kind.limit.running) {
+                    EXPECT_GT(replica.server().commands(), before) << "it is asked again";
+                }
             }
         }
     }
+}
+
+/// A replica is silent, and the primary, which is asked meanwhile, may not be read: the replica may yet
+/// answer.
+TEST(TheRightToRead, EndsNoReadThatAnotherNodeMayAnswer) {
+    OneMachine world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    world.setup.stores.front().fresh = 0;
+    world.primary.server().state.forbidden = {"hmget"};
+    Scripted replica(world.events, world.network, Scenario::replica_address,
+                     [](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         return words[0] == "hmget" ? hold("gate", hmget({}, {})) : fallback(words);
+                     });
+    ClientRequest& request = world.begin("k");
+    world.pass(5'000);
+    EXPECT_EQ(world.logged("primary .* answered HMGET: \"NOPERM"), 1U);
+    EXPECT_FALSE(request.is_decided());
+    replica.release("gate");
+    world.pass(10);
+    EXPECT_EQ(outcome(request), "PASSED");
+    request.end();
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "t/limiter/one_machine.h"
+#include "t/limiter/scripted_cluster.h"
 #include "t/world/sentinel.h"
 
 namespace rate_limit::world::windows_of_before_test {
 namespace {
 
 constexpr const char* key = "rl:default/10c:k";
+constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
 
 /// How the server comes to what it has: it is another one at the same address, with or without a pause; or it
 /// is the replica that a sentinel names.
@@ -133,6 +135,40 @@ TEST(AWindowOfBefore, IsNotChargedForTheOneThatIsOpen) {
                 }
             }
         }
+    }
+}
+
+/// A node of a cluster sends commands on to one that may have become the primary just before.
+TEST(AnIncrementThatIsRedirected, GoesByScript) {
+    constexpr const char* first = "10.0.0.1:7000";
+    constexpr const char* second = "10.0.0.2:7000";
+    for (const char* mode : {"check_charge", "charge_refund"}) {
+        SCOPED_TRACE(mode);
+        Scenario world({"default", "1000r/h", mode});
+        StoreSetup& store = world.setup.stores.front();
+        store.shards.clear();
+        store.seeds = {first};
+        bool moves = false;
+        const auto serving = [](const Command& words) -> ScriptedReply {
+            return words[0] == "hmget" ? hmget(5, reset_of_all) : serve(words, reset_of_all);
+        };
+        Scripted from(world.events, world.network, first,
+                      [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                          return words[0] == "cluster"      ? one_primary(first)
+                                 : moves && is_write(words) ? moved(*slot_of(words), second)
+                                                            : serving(words);
+                      });
+        Scripted to(world.events, world.network, second,
+                    [&](const Command& words, ScriptedClient&) { return serving(words); });
+        EXPECT_TRUE(world.until([&] { return world.ask("k") == "PASSED"; }));
+        world.pass(2'000);
+        from.forget();
+        moves = true;
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(100);
+        EXPECT_EQ(from.commands("hincrby").size(), 1U);
+        EXPECT_EQ(to.commands("hincrby").size(), 0U);
+        EXPECT_EQ(to.writes().size(), 1U);
     }
 }
 
