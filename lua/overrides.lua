@@ -36,7 +36,7 @@ if value == '' or anew then
 end
 if anew then
     if #before > 0 then
-        call('HSET', key, before[1], before[2])
+        call('HSET', key, before[1], before[2])  -- changes nothing: the right is there before DEL is done
         call('DEL', key)
     end
     for i = 6, #ARGV, 2 do

@@ -50,7 +50,7 @@ local function store(expiry, ...)
     call('PEXPIRE', key, expiry)  -- says why
 end
 
--- Such a count comes from HINCRBYs that found no key: it belongs to the window that is opened here.
+-- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here.
 local adopted = used and not fields[2]
 reset = adopted and tonumber(proposed) or reset
 
@@ -86,7 +86,7 @@ if granted == 0 and not open then
     if mine and want == 0 then
         store('60000', mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
     elseif replaced then
-        redis.pcall('DEL', key)
+        call('DEL', key)
     end
     return {0, 0, 0, replaced}
 end

@@ -26,19 +26,20 @@ struct NamedKind {
     WindowKind window_kind;  // of its windows, unless their period is a month
     const Kind& records;     // what it does with them
 
-    const char* by_mode = "";           // what the page adds to the name of a mode
-    const char* open = "open";          // how a look-up shows one in which something is used
-    const char* closed = "not open";    // and one in which nothing is
-    const char* plural = "windows";     // what limits without a name share
-    const NamedKind* unless = nullptr;  // what counts where a variable burst is empty; null: it has no burst
-    const NamedMode* mode = nullptr;    // the only one that counts it; null: configurations choose
+    const char* by_mode = "";         // what the page adds to the name of a mode
+    const char* open = "open";        // how a look-up shows one in which something is used
+    const char* closed = "not open";  // and one in which nothing is
+    const char* plural = "windows";   // what limits without a name share
+    const NamedKind* without_burst =
+        nullptr;                      // what counts where a variable burst is empty; null: has no burst
+    const NamedMode* mode = nullptr;  // the only one that counts it; null: configurations choose
 
     const char* amount = "rate";                       // what a line says first
     const char* shared = "window";                     // what two limits of one name have in common
     const char* theft = "spend another user's quota";  // what anyone could do by another user's name
-    const char* kept = nullptr;  // why operators cannot give back what is used; null: they can
-    bool has_period = true;      // else the amount is a number without one
-    bool is_spent = true;        // requests have costs, which stay charged; else each holds one while it runs
+    const char* why_not_given_back = nullptr;  // of what is used, to operators; null: they can give it back
+    bool has_period = true;                    // else the amount is a number without one
+    bool is_spent = true;  // requests have costs, which stay charged; else each holds one while it runs
 
     /// Parses the amount as parse_rate() does.
     RateError (*parse)(std::string_view text, bool by_clock, Rate& rate) noexcept = parse_rate;
@@ -111,7 +112,7 @@ struct Limit {
 
     /// The kind that counts for a request. `burst`: it has one.
     const NamedKind& named_at(bool burst) const noexcept {
-        return burst || kind->unless == nullptr ? *kind : *kind->unless;
+        return burst || kind->without_burst == nullptr ? *kind : *kind->without_burst;
     }
 
     /// The kind of the windows that it has at this rate.

@@ -66,7 +66,8 @@ constexpr std::size_t board_bytes(std::size_t bytes, std::size_t most) noexcept 
                       OnBoard::bytes_for(most) + OnBoard::alignment);
 }
 
-/// None in a small zone, where one record would take the place of windows.
+/// None in a small zone, where one record would take the place of windows. Elsewhere there is room for one
+/// shard at least, even beyond the share.
 constexpr std::size_t hot_key_bytes(std::size_t size) noexcept {
     const std::size_t share = size / hot_keys_part;
     return share < HotKeyBoard::bytes_for(0) ? 0 : board_bytes<HotKeyBoard>(share, HotKeyBoard::most_shards);

@@ -69,7 +69,7 @@ struct Hold {
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
 public:
-    /// The words of a command to a key.
+    /// How log lines name a command to a key, and how its answer is read.
     struct Encoded {
         const char* name = "";  ///< the command, or the script that it calls: static text for log lines
         std::size_t words = 0;  ///< of the script's answer, where one more may say replaced_another_type()

@@ -40,7 +40,7 @@ TEST_F(NamedPrimary, IsFoundWhereItsNameLeads) {
     EXPECT_EQ(primary.used(stored_key("k")), 2);
 }
 
-TEST_F(NamedPrimary, IsFoundAsSoonAsItsNameLeadsThere) {
+TEST_F(NamedPrimary, IsFoundOnceItsNameLeadsThere) {
     EXPECT_EQ(world.ask("k"), "PASSED");
     move();
     EXPECT_FALSE(passes_within(3'000));

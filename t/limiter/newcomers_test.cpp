@@ -32,7 +32,7 @@ std::set<std::string> named(const Scenario& world) {
 
 /// How many servers the log tells of by their number.
 std::size_t numbered(const Scenario& world) {
-    static const std::regex number("rate limit: (\\d+) more servers that those of \"main\" name");
+    static const std::regex number("rate limit: (\\d+) more servers that servers of \"main\" name");
     std::size_t count = 0;
     for (const std::string& line : world.lines()) {
         std::smatch found;
@@ -89,9 +89,11 @@ TEST(RedirectionsToNobody, AreToldByTheirNumber) {
         world.pass(2'000);
         EXPECT_GE(addresses.size(), 1'000U);
         EXPECT_LE(lines_of_servers(world), 150U);
-        // One may be forgotten and named again, or before it has failed.
-        const auto told = static_cast<double>(named(world).size() + numbered(world));
-        EXPECT_NEAR(told / static_cast<double>(addresses.size()), 1.15, 0.2);
+        // A server may be forgotten and named again, so that it is told twice; one that has not failed yet is
+        // not told.
+        const std::size_t told = named(world).size() + numbered(world);
+        EXPECT_GE(told * 100, addresses.size() * 95);
+        EXPECT_LE(told * 100, addresses.size() * 135);
     }
 }
 

@@ -11,10 +11,9 @@ namespace {
 
 class PlainIncrements : public testing::Test {
 protected:
-    /// The connection is not new any more.
     PlainIncrements() {
         EXPECT_EQ(world.ask("first"), "PASSED");
-        world.pass(2'000);
+        world.let_connections_age();
         begin = world.at();
     }
 

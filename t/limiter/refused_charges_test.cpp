@@ -143,7 +143,7 @@ TEST(TheGateOfCharges, IsNotOpenedByOneCommandForAnother) {
                                                         : integers({1, reset_of_all});
                        });
         EXPECT_EQ(world.ask(RequestSetup("open").under({"r"})), "PASSED") << refusal;
-        world.pass(2'000);  // the connection is not new any more
+        world.let_connections_age();
         scripts = false;
         for (int i = 0; i < 80; ++i) {
             EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"default"})), "PASSED") << refusal;

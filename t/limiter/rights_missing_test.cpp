@@ -64,8 +64,8 @@ void ask_without(const std::string& right, const std::string& other, const std::
     EXPECT_LE(untold, static_cast<std::int64_t>(counted(world, Loss::reservations_in_doubt)));
     for (int i = 0; i < clients; ++i) {
         const Value* value = keys.find(key_of(i));
-        if (other.empty() && i % 3 != evicted &&
-            value != nullptr) {  // what finds its key gone makes one without
+        // An increment that finds its key gone makes one without an expiry.
+        if (other.empty() && i % 3 != evicted && value != nullptr) {
             EXPECT_NE(value->expires, never) << key_of(i);
         }
     }

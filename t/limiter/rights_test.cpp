@@ -133,9 +133,9 @@ TEST(ARightThatOverridesLack, TakesNothingFromRequests) {
             EXPECT_EQ(world.ask_all() != 0, kind.needs.count(right) != 0);
             EXPECT_EQ(world.logged("is down|does not serve"), 0U);
             EXPECT_EQ(world.logged("answered HGETALL"), 0U) << "the overrides' line tells it";
-            EXPECT_EQ(
-                world.logged("overrides at \"rl:!overrides\" .* are not for its user to read: .*; give it"),
-                reads ? 1U : 0U);
+            EXPECT_EQ(world.logged("overrides at \"rl:!overrides\" .* are forbidden to the module's user: "
+                                   ".*; give that user"),
+                      reads ? 1U : 0U);
         }
     }
 }

@@ -1,5 +1,7 @@
 #include "t/limiter/scenario.h"
 
+#include "limiter/charges/charges.h"
+
 namespace rate_limit::world {
 
 Machine& Scenario::machine(std::size_t number) {
@@ -136,6 +138,10 @@ std::size_t Scenario::admitted(std::size_t count, const RequestSetup& request, W
         admitted += decided == "PASSED" || decided == "ERROR_ALLOWED" || decided == "ERROR_LOCAL" ? 1 : 0;
     }
     return admitted;
+}
+
+void Scenario::let_connections_age() {
+    pass(Charges::newness + 500);
 }
 
 bool Scenario::until(const std::function<bool()>& is_so, Msec at_most) {

@@ -85,6 +85,9 @@ public:
 
     void pass(Msec time) { events.pass(static_cast<Micros>(time) * 1000); }
 
+    /// From then on charges may go by plain increments.
+    void let_connections_age();
+
     /// Lets time pass until it is so, a millisecond after another. False: it was not within `at_most`
     /// milliseconds.
     bool until(const std::function<bool()>& is_so, Msec at_most = 60'000);

@@ -71,7 +71,7 @@ protected:
         world.setup.stores.front().fresh = 3'600'000;
         world.setup.limits.push_back({"one", "1r/h", "charge_refund"});
         EXPECT_EQ(world.ask(RequestSetup("first").under({"default"})), "PASSED");
-        world.pass(2'000);  // the connection is not new any more
+        world.let_connections_age();
         EXPECT_EQ(world.ask(RequestSetup("slow").under({"default"})), "PASSED");
         EXPECT_EQ(world.ask(RequestSetup("c").under({"default"})), "PASSED");
         world.pass(10);

@@ -102,7 +102,7 @@ TEST(SharedOverrides, HoldAsSoonAsThereIsRoom) {
         world.pass(5'000);
         EXPECT_EQ(held(), places);
         EXPECT_EQ(wholes(), 1U);
-        EXPECT_EQ(world.logged("2 overrides that machines share .* do not hold here"), 1U);
+        EXPECT_EQ(world.logged("2 of the overrides that machines share .* do not hold here"), 1U);
         world.pass(20'000);
         EXPECT_EQ(wholes(), 1U) << "there is no room yet";
         if (ends == Ends::own_by_operator) {
@@ -112,7 +112,7 @@ TEST(SharedOverrides, HoldAsSoonAsThereIsRoom) {
         EXPECT_EQ(held(), places) << "as many as there is room for";
         EXPECT_LE(wholes(), 3U);
         EXPECT_EQ(world.logged("do not hold here"), ends == Ends::shared ? 1U : 2U);
-        EXPECT_EQ(world.logged("1 overrides that machines share .* do not hold here"),
+        EXPECT_EQ(world.logged("1 of the overrides that machines share .* do not hold here"),
                   ends == Ends::shared ? 0U : 1U);
         const std::size_t read = wholes();
         world.pass(10'000);

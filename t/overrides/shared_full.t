@@ -30,7 +30,7 @@ is $small->get('/x', 'X-Key' => 'k16')->status, 429, '... and it holds';
 is $small->get('/own/x', 'X-Key' => 'o')->status, 429, 'that of the machine, too';
 
 is act($large, 'do=ban&limit=default&key=k17')->status, 200, 'another machine has room for more';
-$small->wait_log(qr/\[error\].* 1 overrides that machines share by "rate_limit_redis main" do not hold here: there is no room/);
+$small->wait_log(qr/\[error\].* 1 of the overrides that machines share by "rate_limit_redis main" do not hold here: there is no room/);
 
 my ($until, $from) = ((time + 3600) . '000', time . '000');
 $redis->cmd('HSET', 'rl:!overrides', 'version', 8_000_000_000_000, map { ("default/:k$_", "1 ban 0 $from $until 127.0.0.1") } 1 .. 1000);

@@ -8,7 +8,7 @@
 #include "t/worlds/runs.h"
 #include "t/worlds/violation.h"
 
-namespace rate_limit::world {
+namespace rate_limit::world::worlds_test {
 namespace {
 
 /// The first seed from 1 on in which so many faults come, servers' and machines'.
@@ -71,4 +71,4 @@ TEST(AViolation, EndsWithStatus1AndWhatToType) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world
+}  // namespace rate_limit::world::worlds_test

@@ -195,7 +195,7 @@ void Network::move(const std::string& address, const std::string& now) {
     moved_[address] = now;
 }
 
-/// The address by which that listens which is found here; what nobody listens at where nobody is.
+/// The address under which the server that is found at `address` listens; empty where there is none.
 std::string Network::listener_at(const std::string& address) const {
     for (const auto& [listens, now] : moved_) {
         if (now == address) {

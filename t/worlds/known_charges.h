@@ -11,8 +11,8 @@
 
 namespace rate_limit::world {
 
-/// How much a machine must know of a limit in `check_charge`, key by key: as long as it may not know better,
-/// it may pass the limit. The limit's window outlasts the world.
+/// How much a machine must know of a limit in `check_charge`, key by key: while it may not know better, it
+/// may pass the limit. The limit's window outlasts the world.
 class KnownCharges {
 public:
     static constexpr Micros never = std::numeric_limits<Micros>::max();
@@ -49,7 +49,7 @@ public:
 
     void enter(std::size_t key, std::size_t machine) { ++of_machine_[{key, machine}].in_flight; }
 
-    /// One that has entered leaves, with a charge or without, as 0.
+    /// One that has entered leaves. `cost` is 0 if it was not charged.
     void leave(std::size_t key, std::size_t machine, std::int64_t cost) {
         OfMachine& here = of_machine_[{key, machine}];
         --here.in_flight;
@@ -57,7 +57,7 @@ public:
         here.gone += cost == 0 ? 1 : 0;
     }
 
-    /// Whoever let the request in.
+    /// A request was charged, whoever let it in.
     void charge(std::size_t key, std::int64_t cost, Micros now) {
         charged_[key].recent.emplace_back(now, cost);
     }

@@ -36,7 +36,7 @@ public:
     void add(const Plan& plan, const Outcomes& seen) {
         count(seen);
         if (!seen.failures.empty()) {
-            tell_violation(plan.seed, plan, seen, out_);
+            tell_violation(plan, seen, out_);
             out_.flush();
         }
     }

@@ -69,7 +69,7 @@ bool calls(Words words, ScriptName name) {
 }  // namespace
 
 ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), machines_(machines) {
-    std::int64_t most = 1'000'000'000;
+    std::int64_t shortest = 1'000'000'000;
     for (const Setup& setup : plan.setups) {
         for (const LimitSetup& limit : setup.limits) {
             Rate rate;
@@ -77,10 +77,11 @@ ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), mach
                 continue;
             }
             may_expire_ = may_expire_ || limit.burst != 0 || limit.by_clock() || rate.period < 3600;
-            most = limit.burst != 0 ? std::min(most, rate.period * 1'000'000'000 / rate.limit) : most;
+            shortest =
+                limit.burst != 0 ? std::min(shortest, rate.period * 1'000'000'000 / rate.limit) : shortest;
         }
     }
-    token_ = std::max<std::int64_t>(1, most);
+    token_ = std::max<std::int64_t>(1, shortest);
 }
 
 /// How many charges, refunds and tokens nobody can be sure of.

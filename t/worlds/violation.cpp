@@ -59,9 +59,9 @@ Outcomes run_world(const Plan& plan, std::ostream* log) {
     }
 }
 
-void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, std::ostream& to) {
+void tell_violation(const Plan& plan, const Outcomes& seen, std::ostream& to) {
     for (const std::string& failure : seen.failures) {
-        to << "seed " << seed << ": " << failure << '\n';
+        to << "seed " << plan.seed << ": " << failure << '\n';
     }
     to << "after " << seen.events
        << " events; faults none of which can be left out, with which something does not hold:\n";
@@ -78,7 +78,8 @@ void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, 
     for (const std::string& failure : alone.failures) {
         to << "  " << failure << '\n';
     }
-    to << "see it again: make world SEED=" << seed << "; with these faults alone: make world SEED=" << seed
+    to << "see it again: make world SEED=" << plan.seed
+       << "; with these faults alone: make world SEED=" << plan.seed
        << " FAULTS=" << (faults.empty() ? "none" : numbers) << '\n';
 }
 

@@ -24,6 +24,6 @@ Outcomes run_world(const Plan& plan, std::ostream* log);
 /// Tells all of a world in which something did not hold: what; faults none of which can be left out, with
 /// which something, perhaps something else, does not hold either; the last events of a run with these alone;
 /// and what to type to see it again.
-void tell_violation(std::uint64_t seed, const Plan& plan, const Outcomes& seen, std::ostream& to);
+void tell_violation(const Plan& plan, const Outcomes& seen, std::ostream& to);
 
 }  // namespace rate_limit::world

@@ -57,7 +57,7 @@ std::uint64_t CounterTable::sum(std::size_t place, std::size_t counter) const no
     return sum;
 }
 
-/// No process gives its slot back: when it has died, others see that, and it counts to its very end.
+/// A process claims its slot with its first count, and never gives it back: others see when it has died.
 void CounterTable::add(std::size_t place, std::size_t counter, std::uint64_t more) noexcept {
     if (slot_ == no_slot) {
         const std::optional<std::size_t> own = claim_one(owners_ + 1, slots_ - 1, user_);

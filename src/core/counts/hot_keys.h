@@ -21,7 +21,7 @@ struct KeyPlace {
 /// without a place takes that of the least count, and inherits this count as its error ("space-saving":
 /// Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams",
 /// 2005). After n were named, whatever their order, each key that was named more than n / places times has a
-/// place; its count is at least as often as it was named, and less its error at most so often.
+/// place; its count is at least how often it was named, and the count without its error at most that.
 ///
 /// Finds the place of the key with this id, or the one that it takes. id_at(place) and count_at(place) say
 /// what is in a place; there is one at least.
@@ -54,8 +54,9 @@ public:
     struct Key {
         std::uint64_t id = 0;     ///< tells keys apart, by the caller's word; 0: the place is free
         std::uint64_t limit = 0;  ///< whose limit it is, where the caller has said that
-        std::uint32_t count = 0;  ///< how often it was named at most; of a free place, a key that has none
-        std::uint32_t over = 0;   ///< how many too many `count` can be
+        std::uint32_t count =
+            0;  ///< how often it was named at most; in a free place: how often a key without a place was
+        std::uint32_t over = 0;  ///< how many too many `count` can be
 
         std::uint32_t certain() const noexcept { return count - over; }
     };
@@ -192,7 +193,7 @@ public:
     static constexpr std::size_t bytes_for(std::size_t shards) noexcept { return Sums::bytes_for(shards); }
 
     /// Memory that is all zero at first; each process calls this as `user`, with the same size. Without room
-    /// for one shard there are no sums. False: the memory is of another layout.
+    /// for one shard there are no sums. False: the memory is null or not aligned.
     [[nodiscard]] bool use(void* memory, std::size_t size, const LockUser& user) noexcept {
         return size < bytes_for(1) || board_.use(memory, size, most_shards, user);
     }

@@ -54,8 +54,8 @@ public:
     /// The name is the first to give way from now on.
     void drop(std::uint64_t name) noexcept { set_generation(name, 0); }
 
-    /// Adds a name. Where it has no place, empty(place) makes that one such as it is at first. False: there
-    /// is no room.
+    /// Adds a name. If it has no place it gets one, and empty(place) resets what is counted there. False:
+    /// there is no room.
     template <typename Empty>
     bool add(std::uint64_t name, Empty&& empty) noexcept {
         if (find(name) != none) {

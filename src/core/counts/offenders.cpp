@@ -228,8 +228,8 @@ void Offenders::note_keyless(std::uint64_t period) noexcept {
     } while (!word.compare_exchange_weak(before, after, std::memory_order_relaxed));
 }
 
-/// Calls read(), which is false where the place is another key's, until the place has not changed hands
-/// meanwhile. False: read() was, or it keeps changing hands.
+/// Calls read() until the place has not changed hands meanwhile. False: read() said that the place is not the
+/// one that is wanted, or it keeps changing hands.
 template <typename Read>
 bool Offenders::read_steadily(const Place& place, Read&& read) {
     for (unsigned tries = 0; tries < most_tries; ++tries) {

@@ -11,8 +11,8 @@ namespace rate_limit {
 /// processes of the machine share.
 struct SharedVersion {
     std::int64_t number = 0;
-    Nanos asked = 0;     ///< when it was asked for
-    Nanos answered = 0;  ///< when it is taken up
+    Nanos asked = 0;  ///< when it was asked for
+    Nanos taken = 0;  ///< when it is taken up
 };
 
 /// The knowledge that this machine's workers have of the overrides that the machines of one store share,
@@ -32,9 +32,9 @@ public:
     /// Whether the version that was taken up last is in the table but for some that found no room.
     bool is_incomplete() const noexcept { return incomplete_.load(std::memory_order_relaxed); }
 
-    /// Whether this version is to be taken up. An earlier one, which a failover has left, is so where it was
-    /// asked for some time after the last one was taken up: not where a read of before has brought it, or a
-    /// worker that still asks the former primary.
+    /// Whether this version is to be taken up. An earlier one, which a failover has left, is news only if it
+    /// was asked for 5 s or more after the last one was taken up: before that, a late read or a worker that
+    /// still asks the former primary may have brought it.
     bool is_news(const SharedVersion& of) const noexcept {
         constexpr Nanos lasting = 5'000'000'000;
         return of.number > version() ||
@@ -46,7 +46,7 @@ public:
     void take(const SharedVersion& of, bool incomplete) noexcept {
         incomplete_.store(incomplete, std::memory_order_relaxed);
         version_.store(of.number, std::memory_order_relaxed);
-        taken_.store(of.answered, std::memory_order_relaxed);
+        taken_.store(of.taken, std::memory_order_relaxed);
     }
 
     /// This version of what Redis had could not be taken.

@@ -155,7 +155,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         give_up();
     } else if (repair) {
         owner->stop_awaiting(owed);
-    } else if (again || stored_without_expiry(reply)) {  // what was sent before may be done
+    } else if (again || stored_without_expiry(reply)) {  // an earlier try may have been stored, or this one
         owner->doubt(owed);
     } else {
         owner->drop(owed, Loss::refused, explain(fault));

@@ -9,20 +9,20 @@ constexpr NamedKind running_slots{
     "slots",
     WindowKind::slots,
     slots_kind,
-    "",
-    "",
-    "",
-    "slots",
-    nullptr,
+    "",       // by_mode
+    "",       // open
+    "",       // closed
+    "slots",  // plural
+    nullptr,  // without_burst
     &concurrency_mode,
-    "number",
-    "slots",
+    "number",  // amount
+    "slots",   // shared
     "use up another user's slots",
     "The limit counts requests that run: nothing of it is used up, and there is nothing to give back. Slots "
     "are free when requests end, and 30 seconds after a machine is gone; \"allow\" lets the key pass until "
     "then.",
-    false,
-    false,
+    false,  // has_period
+    false,  // is_spent
     [](std::string_view text, bool, Rate& rate) noexcept { return parse_slots(text, rate); }};
 
 SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noexcept {

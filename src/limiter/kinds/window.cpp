@@ -34,6 +34,7 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 constexpr NamedKind first_windows{"first", WindowKind::first, windows_kind};
 constexpr NamedKind clock_windows{"clock", WindowKind::clock, windows_kind, ", by the clock",
                                   "open, by the clock"};
+const NamedKind* const named_windows[] = {&first_windows, &clock_windows, nullptr};
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;

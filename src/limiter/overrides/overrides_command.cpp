@@ -30,9 +30,9 @@ void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* repl
     }
     if (delivery == Delivery::answered && reply->is_error()) {
         const Fault fault = fault_of(*reply);
-        const bool told_by_owner = fault == Fault::noperm;
-        node.blame(fault, name(), *reply,
-                   kind == Kind::change || told_by_owner ? Access::write : Access::read);
+        // The owner tells of a right that is lacking: as of a write, the node does not.
+        const bool as_write = kind == Kind::change || fault == Fault::noperm;
+        node.blame(fault, name(), *reply, as_write ? Access::write : Access::read);
     } else if (delivery == Delivery::answered) {
         node.served();
     }

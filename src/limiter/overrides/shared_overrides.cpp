@@ -58,7 +58,8 @@ std::unordered_set<std::uint64_t> limits_here() {
 void tell_full(const StoreConf& store, std::size_t left) noexcept {
     if (store.shared_overrides->tell(told_full(left))) {
         log_line(process_log(), LogLevel::error,
-                 "rate limit: %zu overrides that machines share by \"rate_limit_redis %s\" do not hold here: "
+                 "rate limit: %zu of the overrides that machines share by \"rate_limit_redis %s\" do not "
+                 "hold here: "
                  "there is no room for them",
                  left, store.name.c_str());
     }
@@ -78,7 +79,7 @@ const char* describe(Remedy remedy) noexcept {
         case Remedy::deletion:
             return "none can be set until you delete that key in Redis";
         default:
-            return "give it +hmget and +hgetall";
+            return "give that user +hmget and +hgetall";
     }
 }
 
@@ -142,7 +143,7 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
 /// While the primary is away, what was known holds.
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
     if (delivery == Delivery::answered && fault_of(*reply) == Fault::noperm) {
-        tell_unusable(store_, "not for its user to read", Remedy::rights);
+        tell_unusable(store_, "forbidden to the module's user", Remedy::rights);
     } else if (delivery == Delivery::answered && kind == OverridesCommand::Kind::version &&
                take_version(*reply)) {
         ask(OverridesCommand::Kind::whole);

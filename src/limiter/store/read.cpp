@@ -153,8 +153,10 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
     } else if (node.blame(fault, command.name(), reply, command.access()) == Blame::node) {
         lost(command);
     } else if (fault == Fault::noperm) {
-        node.refuse_reads();
         forget(command);
+        if (!node.is_primary()) {
+            node.refuse_reads();
+        }
         if (node.is_primary() || !ask_next()) {  // the users of other nodes may have more rights
             finish_if_alone(explain(fault));
         }

@@ -61,7 +61,6 @@ private:
     bool took(Node& from, const Reply& reply) noexcept;
     bool put_back(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
-    Draw draw_of_step() const noexcept;
     Reservation::Stored stored_by(const Told& told, bool written) const noexcept;
     void end_plain() noexcept;
     Result result_of_plain(Node& from, const Reply& reply) noexcept;

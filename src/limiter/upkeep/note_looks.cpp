@@ -55,7 +55,7 @@ bool lives(Zone& zone, const DebtRecord& note) noexcept {
 /// The tokens at hand that the note is about.
 std::int64_t tokens_of(Zone& zone, const Seen& seen) noexcept {
     const Record record = zone.windows().find(seen.id).value_or(Record{});
-    const auto bucket = record.as<BucketRecord>();  // one of the two has none
+    const auto bucket = record.as<BucketRecord>();  // the record is one of the two; the other is empty
     const auto window = record.as<WindowRecord>();
     return (bucket.mark == seen.terms ? at_hand(bucket) : 0) +
            (window.reset == seen.reset ? at_hand(window) : 0);

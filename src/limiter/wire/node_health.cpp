@@ -126,13 +126,13 @@ void NodeHealth::tell_demoted() noexcept {
                      "cannot be resolved again");
 }
 
-bool NodeHealth::has_own_lines(const char* what, std::string_view reason) noexcept {
+bool NodeHealth::take_own_lines(const char* what, std::string_view reason) noexcept {
     if (known_ == Known::by_itself) {
         return true;
     }
     try {
         NewcomerLog& newcomers = NewcomerLog::of(store_.name);
-        if (newcomers.has_room()) {
+        if (newcomers.admit()) {
             known_ = Known::by_itself;
         } else if (known_ == Known::not_yet) {
             newcomers.hold_back(subject_, what, reason);
@@ -146,7 +146,7 @@ bool NodeHealth::has_own_lines(const char* what, std::string_view reason) noexce
 
 void NodeHealth::tell(const char* what, std::string_view reason, std::string_view words) noexcept {
     if (role_ != Role::seed) {
-        if (has_own_lines(what, reason)) {
+        if (take_own_lines(what, reason)) {
             outages_.failed(what, reason, words);
         }
         return;

@@ -99,7 +99,8 @@ private:
     /// How the log knows of it. A server of the configuration has lines of its own.
     enum class Known : unsigned char { not_yet, by_number, by_itself };
 
-    bool has_own_lines(const char* what, std::string_view reason) noexcept;
+    /// Whether it has lines of its own, as most have; else it is told by its number.
+    bool take_own_lines(const char* what, std::string_view reason) noexcept;
     void tell(const char* what, std::string_view reason, std::string_view words) noexcept;
 
     const StoreConf& store_;

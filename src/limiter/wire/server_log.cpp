@@ -102,7 +102,7 @@ NewcomerLog& NewcomerLog::of(const std::string& store) {
     return Worker::current().part<All>().of_stores.try_emplace(store, store).first->second;
 }
 
-bool NewcomerLog::has_room() noexcept {
+bool NewcomerLog::admit() noexcept {
     if (admitted_ == 0 || msec_now() - minute_ >= minute) {
         minute_ = msec_now();
         admitted_ = 0;
@@ -120,7 +120,7 @@ void NewcomerLog::write(void* self, Log& log) noexcept {
     NewcomerLog& newcomers = *static_cast<NewcomerLog*>(self);
     log_line(log, LogLevel::error,
              "rate limit: %" PRIu64
-             " more servers that those of \"%s\" name have not been up yet; the last "
+             " more servers that servers of \"%s\" name have not been up yet; the last "
              "one: %s",
              newcomers.held_back_, newcomers.store_.c_str(), newcomers.last_.c_str());
     newcomers.held_back_ = 0;

@@ -62,8 +62,8 @@ public:
     /// The one of this worker. Throws std::bad_alloc.
     static NewcomerLog& of(const std::string& store);
 
-    /// Whether one more may have lines of its own.
-    bool has_room() noexcept;
+    /// Lets one more have lines of its own. False: there were enough in this minute.
+    bool admit() noexcept;
 
     /// One more has none: `subject` names it, the rest is as in OutageLog::failed(). Throws std::bad_alloc.
     void hold_back(std::string_view subject, const char* what, std::string_view reason);

@@ -131,8 +131,8 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
     return false;
 }
 
-/// Refuses what does not go together in one line. By a burst a token bucket counts.
-char* check_together(ngx_conf_t* cf, LimitLine& limit) noexcept {
+/// By a burst a token bucket counts. Refuses what does not go with that.
+char* choose_kind(ngx_conf_t* cf, LimitLine& limit) noexcept {
     const bool by_clock = limit.kind->by_clock();
     const ngx_str_t window = str(limit.kind->name);
     if (limit.burst_text == nullptr) {
@@ -145,7 +145,7 @@ char* check_together(ngx_conf_t* cf, LimitLine& limit) noexcept {
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: "
                       "write a number of days, or remove \"burst=\" and add \"window=clock\"");
     }
-    if (limit.kind != token_buckets.unless) {
+    if (limit.kind != token_buckets.without_burst) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
                       "\"window=%V\", or \"burst=\"",
@@ -174,7 +174,7 @@ char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
             return refuse(cf, "duplicate parameter \"%V\" in \"%V\": keep one", &words[i], &words[0]);
         }
     }
-    return check_together(cf, limit);
+    return choose_kind(cf, limit);
 }
 
 /// Reads a limit of this kind, and adds it to the lines of the block; or takes `off`.

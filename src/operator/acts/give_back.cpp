@@ -79,8 +79,8 @@ bool begin(Acting& acting) {
     if (!find_limits(acting)) {
         return false;
     }
-    if (const char* const kept = acting.limits.front()->tally.limit->kind->kept) {
-        acting.fail(ActError::bad_parameter, kept);
+    if (const char* const why = acting.limits.front()->tally.limit->kind->why_not_given_back) {
+        acting.fail(ActError::bad_parameter, why);
         return false;
     }
     if (!parse_period(acting, of)) {

@@ -57,7 +57,7 @@ sub let_pass ($seconds) {
     return wait_until { monotonic() >= $end } timeout => $seconds + 15;
 }
 
-# For so long after a connection was made charges go by script.
+# Charges go by script for Charges::newness (src/limiter/charges/charges.h) after a connection was made.
 sub let_connections_age () { return let_pass(1.6) }
 
 sub next_second () {
