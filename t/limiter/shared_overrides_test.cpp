@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "limiter/client_id.h"
 #include "limiter/overrides/shared_change.h"
@@ -62,6 +63,36 @@ TEST(SharedOverrides, AreReadOnceForEachVersion) {
     world.pass(4'500);
     EXPECT_GE(asked("hmget"), 7);
     EXPECT_EQ(asked("hgetall"), 2);
+}
+
+/// What a look is told is of before where the machine has taken up a version since it asked.
+TEST(SharedOverrides, AreNotWhatAnOvertakenLookIsTold) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shares_overrides = true;
+    std::string version = "5";
+    bool holds = false;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] == "hmget" && std::exchange(holds, false)) {
+                             return hold("look", array({nil()}));
+                         }
+                         return words[0] == "hgetall" ? array({bulk("version"), bulk(version)})
+                                : words[0] == "hmget" ? array({bulk(version)})
+                                                      : fallback(words);
+                     });
+    world.worker(1);
+    world.pass(4'500);
+    holds = true;
+    ASSERT_TRUE(world.until([&holds] { return !holds; }));
+    version = "6";
+    ASSERT_TRUE(world.until([&primary] { return primary.commands("hgetall").size() == 2; }, 5'000))
+        << "the other worker looks";
+    primary.release("look");
+    world.pass(100);
+    EXPECT_EQ(world.logged("are gone"), 0U);
+    version = "";
+    world.pass(3'000);
+    EXPECT_EQ(world.logged("are not what this module writes"), 1U) << "what later ones are told is";
 }
 
 /// A board that is full leaves some out. They hold as soon as something has ended: one of them, or one of

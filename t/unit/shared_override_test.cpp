@@ -87,6 +87,8 @@ TEST(SharedState, KnowsWhichVersionIsNews) {
     EXPECT_TRUE(state.is_news({7, taken, taken}));
     state.take({7, taken - second, taken}, false);
     EXPECT_EQ(state.version(), 7);
+    EXPECT_TRUE(state.has_taken_since(taken - 1));
+    EXPECT_FALSE(state.has_taken_since(taken));
     EXPECT_FALSE(state.is_news({7, taken, taken}));
     EXPECT_FALSE(state.is_news({7, taken + 5 * second, taken + 5 * second}));
     EXPECT_TRUE(state.is_news({8, taken, taken}));

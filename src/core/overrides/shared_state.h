@@ -42,6 +42,11 @@ public:
                                        : of.asked - taken_.load(std::memory_order_relaxed) >= lasting);
     }
 
+    /// Whether a version was taken up after that time: what was asked for then may be of before.
+    bool has_taken_since(Nanos asked) const noexcept {
+        return taken_.load(std::memory_order_relaxed) > asked;
+    }
+
     /// This version is in the table, perhaps but for some.
     void take(const SharedVersion& of, bool incomplete) noexcept {
         incomplete_.store(incomplete, std::memory_order_relaxed);

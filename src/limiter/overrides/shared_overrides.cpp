@@ -140,17 +140,21 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
     }
 }
 
-/// While the primary is away, what was known holds.
+/// While the primary is away, what was known holds. Where an operator has changed them since this look asked,
+/// what it is told may be of before.
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
-    if (delivery == Delivery::answered && fault_of(*reply) == Fault::noperm) {
+    if (delivery != Delivery::answered || store_.shared_overrides->has_taken_since(asked_)) {
+        delete this;
+        return;
+    }
+    if (fault_of(*reply) == Fault::noperm) {
         tell_unusable(store_, "forbidden to the module's user", Remedy::rights);
-    } else if (delivery == Delivery::answered && kind == OverridesCommand::Kind::version &&
-               take_version(*reply)) {
+    } else if (kind == OverridesCommand::Kind::version && take_version(*reply)) {
         ask(OverridesCommand::Kind::whole);
         return;
     }
     try {
-        if (delivery == Delivery::answered && kind == OverridesCommand::Kind::whole) {
+        if (kind == OverridesCommand::Kind::whole) {
             take_whole(*reply);
         }
     } catch (...) {
