@@ -7,6 +7,7 @@
 
 #include "redis/common_reply.h"
 #include "redis/reply.h"
+#include "redis/unread.h"
 
 namespace rate_limit {
 
@@ -37,6 +38,9 @@ public:
     void use(TreeReply& tree) { reply_.tree = &tree; }
 
     bool read_common() { return rate_limit::read_common(*reader_, reply_); }
+
+    /// Null, or why nothing more may be fed.
+    const char* bound() { return bound_unread(*reader_); }
 
     /// How many bytes have not been read yet.
     std::size_t left() const { return reader_->len - reader_->pos; }

@@ -7,6 +7,7 @@
 
 #include "redis/common_reply.h"
 #include "redis/tree_reply.h"
+#include "redis/unread.h"
 #include "t/world/loop.h"
 #include "t/world/network.h"
 
@@ -112,8 +113,7 @@ private:
             reading_ = true;
             const char* failure = read();
             reading_ = false;
-            const std::size_t unread = reader_->len - reader_->pos;
-            failure = failure != nullptr ? failure : why_too_large(unread, reply_.tree != nullptr);
+            failure = failure != nullptr ? failure : bound_unread(*reader_);
             if (reason_ != nullptr || failure != nullptr) {
                 end(reason_ != nullptr ? reason_ : failure);
             }

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "limiter/store_conf.h"
 #include "redis/reply.h"
-#include "redis/tree_reply.h"
 
 namespace rate_limit {
 
@@ -38,18 +36,6 @@ public:
     protected:
         ~Owner() = default;
     };
-
-    /// Bytes of one text that may be read before its end: of a reply with a tree, and of others. A server
-    /// that promises more would fill the worker's memory.
-    static constexpr std::size_t most_with_tree = TreeReply::max_text;
-    static constexpr std::size_t most_without_tree = std::size_t{1024} * 1024;
-
-    /// The reason to close it where so many bytes wait for the end of a text; null: there is none.
-    static const char* why_too_large(std::size_t bytes, bool has_tree) noexcept {
-        return bytes <= (has_tree ? most_with_tree : most_without_tree) ? nullptr
-               : has_tree                                               ? "its answer has a text above 16 MB"
-                                                                        : "its answer has a text above 1 MB";
-    }
 
     /// `peer`: whom the server's certificate has to be for; empty: it speaks no TLS. All three outlive this.
     /// Throws std::bad_alloc.

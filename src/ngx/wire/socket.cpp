@@ -11,6 +11,7 @@
 #include "limiter/turn_clock.h"
 #include "ngx/base/resume.h"
 #include "redis/common_reply.h"
+#include "redis/unread.h"
 
 namespace rate_limit {
 
@@ -283,10 +284,9 @@ void Connection::Socket::handle(void (*event)(redisAsyncContext*)) noexcept {
     const bool before = reached_;
     event(context_);
     if (context_ != nullptr) {
-        const redisReader& reader = *context_->c.reader;
-        const char* const too_large = why_too_large(reader.len - reader.pos, reply_.tree != nullptr);
-        if (too_large != nullptr) {
-            close(too_large);
+        const char* const endless = bound_unread(*context_->c.reader);
+        if (endless != nullptr) {
+            close(endless);
             return;
         }
     }
