@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "limiter/client_id.h"
 #include "limiter/overrides/shared_change.h"
@@ -178,6 +179,50 @@ private:
     bool ended_ = false;
     SharedChange change_;
 };
+
+/// More than a tree takes, in fields of any size: each version is read once, and told.
+TEST(SharedOverrides, AreToldWhereNoTreeTakesThem) {
+    struct Fields {
+        std::size_t count;
+        std::size_t bytes;
+    };
+    for (const Fields fields : {Fields{20, 900'000}, Fields{1, 17 << 20}, Fields{250'000, 1}}) {
+        SCOPED_TRACE(std::to_string(fields.count) + " fields of " + std::to_string(fields.bytes) + " bytes");
+        Scenario world({"default", "1000r/h"}, 9'000);
+        world.setup.stores.front().shares_overrides = true;
+        std::vector<std::string> words = {bulk("version"), bulk("7")};
+        for (std::size_t i = 0; i < fields.count; ++i) {
+            words.push_back(bulk("default/:" + std::to_string(i) + std::string(fields.bytes, 'x')));
+            words.push_back(bulk("1 ban 0 1 9 ann"));
+        }
+        const std::string whole = array(words);
+        std::string version = "7";
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         [&](const Command& command, ScriptedClient& client) -> ScriptedReply {
+                             if (command[0] != "hgetall") {
+                                 return command[0] == "hmget" ? array({bulk(version)}) : fallback(command);
+                             }
+                             for (std::size_t at = 0; at < whole.size(); at += 1 << 20) {
+                                 client.send(whole.substr(at, 1 << 20));
+                             }
+                             return "";
+                         });
+        const auto reads = [&primary] { return primary.commands("hgetall").size(); };
+        world.worker();
+        world.pass(10'000);
+        EXPECT_EQ(reads(), 1U);
+        EXPECT_EQ(world.logged("are above 512 KB: .*; none can be set until you delete that key"), 1U);
+        version = "8";
+        world.pass(10'000);
+        EXPECT_EQ(reads(), 2U) << "it may be smaller";
+        EXPECT_EQ(world.logged("."), 1U);
+        if (fields.count == 1) {
+            Act ban(world.worker(), "client", OverrideKind::ban);
+            ASSERT_TRUE(world.until([&ban] { return ban.over(); }));
+            EXPECT_EQ(ban.trouble(), SharedChange::Trouble::unavailable) << "as the line says";
+        }
+    }
+}
 
 /// A sentinel names another primary while an order is on its way to the former one: what that has taken is
 /// lost with it. The operator is told that nobody knows what became of it, and the machine does not take it

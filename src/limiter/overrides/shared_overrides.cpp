@@ -121,6 +121,7 @@ private:
 
     const StoreConf& store_;
     Nanos asked_ = 0;
+    std::int64_t version_ = 0;  // that the whole is read for
 };
 
 void Look::ask(OverridesCommand::Kind kind) noexcept {
@@ -189,10 +190,17 @@ bool Look::take_version(const Reply& reply) noexcept {
     }
     const bool news = version.integer != state.version() ||
                       (state.is_incomplete() && store_.zone->overrides().has_free_place(now_millis()));
-    return news && !state.is_refused(version.integer);
+    version_ = version.integer;
+    return news && !state.is_refused(version_);
 }
 
+/// What no tree holds cannot be changed either: a change reads the whole first.
 void Look::take_whole(const Reply& reply) {
+    if (reply.tree != nullptr && reply.tree->is_malformed()) {
+        store_.shared_overrides->refuse(version_);
+        tell_unusable(store_, describe(SharedError::too_large), Remedy::deletion);
+        return;
+    }
     SharedOverrides shared;
     if (!read_overrides(store_, reply, asked_, shared) || shared.version == 0) {
         return;  // it has changed since the version was read: the next look sees it
