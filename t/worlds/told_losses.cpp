@@ -62,6 +62,8 @@ std::int64_t number_of(std::string_view word) {
     return value;
 }
 
+constexpr std::int64_t any_number = 1'000'000'000;
+
 bool calls(Words words, ScriptName name) {
     return words[1] == script(name).digest() || words[1] == script(name).text;
 }
@@ -69,7 +71,6 @@ bool calls(Words words, ScriptName name) {
 }  // namespace
 
 ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), machines_(machines) {
-    std::int64_t shortest = 1'000'000'000;
     for (const Setup& setup : plan.setups) {
         for (const LimitSetup& limit : setup.limits) {
             Rate rate;
@@ -77,11 +78,8 @@ ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), mach
                 continue;
             }
             may_expire_ = may_expire_ || limit.burst != 0 || limit.by_clock() || rate.period < 3600;
-            shortest =
-                limit.burst != 0 ? std::min(shortest, rate.period * 1'000'000'000 / rate.limit) : shortest;
         }
     }
-    token_ = std::max<std::int64_t>(1, shortest);
 }
 
 /// How many charges, refunds and tokens nobody can be sure of.
@@ -151,9 +149,9 @@ std::int64_t ToldLosses::most_writes(std::string_view command) const {
     if (!calls(words, ScriptName::bucket)) {
         return 0;
     }
-    // What is charged to a bucket is written in nanoseconds, what a request asks for in tokens.
-    const bool nanos = number_of(words[4]) == 1;
-    return 1 + (nanos ? std::max<std::int64_t>(0, number_of(words[6])) / token_ : 0);
+    // What is owed to a bucket is written in nanoseconds, and is its fill at most, however many owe it; what
+    // a request asks for is in tokens.
+    return number_of(words[4]) == 1 ? any_number : 1;
 }
 
 void ToldLosses::note(std::string_view command, const Reply* reply) {

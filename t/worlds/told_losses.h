@@ -46,7 +46,6 @@ private:
 
     const Plan& plan_;
     Machines& machines_;
-    std::int64_t token_ = 1;       // nanoseconds: the shortest of all buckets
     bool may_expire_ = false;      // some window may end, or some bucket be full, while the world lasts
     std::int64_t unanswered_ = 0;  // charges, refunds and reservations that may be stored
     std::int64_t refused_ = 0;     // and those in commands that were answered by another error
