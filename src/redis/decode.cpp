@@ -28,7 +28,6 @@ constexpr Code codes[] = {
     {"NOAUTH", Fault::auth},
     {"WRONGPASS", Fault::auth},
     {"DENIED", Fault::denied},
-    {"NOPERM", Fault::noperm},
     {"BUSY", Fault::busy},
     {"OOM", Fault::oom},
     {"WRONGTYPE", Fault::wrongtype},
@@ -110,6 +109,14 @@ bool is_of_key(std::string_view text) noexcept {
                        [text](std::string_view words) { return text.find(words) != std::string_view::npos; });
 }
 
+/// Whether an unwrapped error says that the user lacks a right: to a command, or to a key.
+bool lacks_right(std::string_view text) noexcept {
+    const std::string_view plain = text.substr(starts_with(text, "ERR ") ? 4 : 0);
+    return text.substr(0, text.find(' ')) == "NOPERM" ||
+           std::any_of(std::begin(script_refusals), std::end(script_refusals),
+                       [plain](std::string_view start) { return starts_with(plain, start); });
+}
+
 /// Whether a server says that it has no Lua: it knows neither EVAL nor EVALSHA, or it is a Valkey whose
 /// scripting engine is not loaded.
 bool is_without_lua(std::string_view text) noexcept {
@@ -172,16 +179,13 @@ Fault fault_of(const Reply& reply) noexcept {
         return Fault::nolua;
     }
     const std::string_view text = unwrap(reply.text_view());
-    const std::string_view plain = text.substr(starts_with(text, "ERR ") ? 4 : 0);
-    for (std::string_view start : script_refusals) {
-        if (starts_with(plain, start)) {
-            return is_of_key(text) ? Fault::other : Fault::noperm;
-        }
+    if (lacks_right(text)) {
+        return is_of_key(text) ? Fault::other : Fault::noperm;
     }
     const std::string_view word = text.substr(0, text.find(' '));
     for (const Code& code : codes) {
         if (word == code.word) {
-            return code.fault == Fault::noperm && is_of_key(text) ? Fault::other : code.fault;
+            return code.fault;
         }
     }
     return Fault::other;
@@ -206,6 +210,11 @@ bool is_refusal(Fault fault) noexcept {
 
 bool lacks_right_within(const Reply& reply) noexcept {
     return fault_of(reply) == Fault::noperm && !starts_with(reply.text_view(), "NOPERM ");
+}
+
+bool lacks_key_right(const Reply& reply) noexcept {
+    const std::string_view text = reply.is_error() ? unwrap(reply.text_view()) : std::string_view();
+    return lacks_right(text) && is_of_key(text);
 }
 
 bool answers_ping(const Reply& reply) noexcept {

@@ -64,6 +64,10 @@ bool is_refusal(Fault fault) noexcept;
 /// to run it, unlike one that was refused as a whole, perhaps while rights are changed.
 bool lacks_right_within(const Reply& reply) noexcept;
 
+/// True for the error of a user that may not access this key: Fault::other, for of other keys it says
+/// nothing. The users of other nodes may have that right.
+bool lacks_key_right(const Reply& reply) noexcept;
+
 /// True if this reply to a PING shows that the node serves at least reads. While its snapshots fail, Redis
 /// refuses PING with MISCONF, as it refuses writes.
 bool answers_ping(const Reply& reply) noexcept;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "t/limiter/one_machine.h"
+#include "t/limiter/scripted_cluster.h"
 
 namespace rate_limit::world::rights_test {
 namespace {
@@ -134,10 +135,54 @@ TEST(ARightThatOverridesLack, TakesNothingFromRequests) {
             EXPECT_EQ(world.logged("is down|does not serve"), 0U);
             EXPECT_EQ(world.logged("answered HGETALL"), 0U) << "the overrides' line tells it";
             EXPECT_EQ(world.logged("overrides at \"rl:!overrides\" .* are forbidden to the module's user: "
-                                   ".*; give that user"),
+                                   ".*; give that user \\+hmget, \\+hgetall and that key"),
                       reads ? 1U : 0U);
         }
     }
+}
+
+constexpr const char* key_refusals[] = {
+    "NOPERM this user has no permissions to access one of the keys used as arguments",
+    "NOPERM No permissions to access a key",
+};
+
+/// The user's patterns name all keys but that one. The overrides' line tells it, once each time.
+TEST(AKeyThatOverridesLack, IsToldOnceEachTimeItIsForbidden) {
+    for (const char* refusal : key_refusals) {
+        SCOPED_TRACE(refusal);
+        Scenario world({"default", "1000r/h"});
+        world.setup.stores.front().shares_overrides = true;
+        bool forbidden = false;
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                             const bool shared = words.size() > 1 && words[1] == "rl:!overrides";
+                             return shared && forbidden     ? ScriptedReply(error(refusal))
+                                    : !shared               ? serve(words, world.at(1'800'000))
+                                    : words[0] == "hgetall" ? array({bulk("version"), bulk("7")})
+                                                            : array({bulk("7")});
+                         });
+        world.worker();
+        for (std::size_t time = 1; time <= 3; ++time) {
+            forbidden = false;
+            world.pass(20'000);
+            forbidden = true;
+            world.pass(20'000);
+            EXPECT_EQ(world.logged("overrides at \"rl:!overrides\" .* are forbidden to the module's user: "
+                                   ".*; give that user \\+hmget, \\+hgetall and that key"),
+                      time);
+        }
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        EXPECT_EQ(world.logged("answered"), 0U) << "the overrides' line tells it";
+    }
+}
+
+/// The whole cannot be read, and the version can: the line comes once all the same.
+TEST(AKeyThatOverridesLack, IsToldOnceWhereItsVersionIsRead) {
+    WithoutARight world({"default", "1000r/h", "check_charge"}, true);
+    world.primary.server().state.forbidden = {"hgetall"};
+    world.worker();
+    world.pass(60'000);
+    EXPECT_EQ(world.logged("are forbidden to the module's user"), 1U);
 }
 
 /// The users of a primary and of its replica lack the right to read, or one of them does.
@@ -179,6 +224,59 @@ TEST(TheRightToRead, IsOfEachNode) {
             }
         }
     }
+}
+
+/// The patterns of a replica's user leave out a key, or all: the primary answers, and the replica is left out
+/// of reads for a second.
+TEST(TheRightToAKey, IsOfEachNode) {
+    for (const char* refusal : key_refusals) {
+        for (const bool of_all : {false, true}) {
+            SCOPED_TRACE(refusal + std::string(of_all ? ", all" : ", one"));
+            WithoutARight world({"default", "1000r/h", "check_charge"});
+            world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+            world.setup.stores.front().fresh = 0;
+            Scripted replica(world.events, world.network, Scenario::replica_address,
+                             [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                                 const bool lacks =
+                                     words[0] == "hmget" && (of_all || words[1] == stored_key("k0"));
+                                 return lacks                 ? ScriptedReply(error(refusal))
+                                        : words[0] == "hmget" ? ScriptedReply(hmget({}, {}))
+                                                              : ScriptedReply(fallback(words));
+                             });
+            world.worker();
+            world.pass(1'000);
+            EXPECT_EQ(world.ask_all(), 0U);
+            EXPECT_GE(replica.commands("hmget").size(), 4U);
+            const std::size_t seconds = 10;
+            EXPECT_LE(world.logged("replica .* answered HMGET: \"NOPERM"), seconds);
+            if (of_all) {
+                EXPECT_LE(replica.commands("hmget").size(), seconds);
+            }
+        }
+    }
+}
+
+/// Nobody else is left to read from: the reason is what the replica lacks, and its right is found at once
+/// when it is back.
+TEST(TheRightToRead, IsTheReasonWhereNoOtherNodeIsUp) {
+    WithoutARight world({"default", "1000r/h", "check_charge"});
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address, "10.0.0.3:6379"};
+    world.setup.stores.front().fresh = 0;
+    Redis replica(world.events, world.network, Scenario::replica_address);
+    Redis other(world.events, world.network, "10.0.0.3:6379");
+    replica.server().state.forbidden = {"hmget"};
+    other.server().state.forbidden = {"hmget"};
+    world.worker();
+    world.pass(1'000);
+    world.primary.kill(true);
+    world.pass(2'000);
+    const std::uint64_t before = replica.server().commands() + other.server().commands();
+    EXPECT_EQ(world.ask_all(), requests);
+    EXPECT_LE(replica.server().commands() + other.server().commands() - before, requests + 40);
+    replica.server().state.forbidden.clear();
+    other.server().state.forbidden.clear();
+    EXPECT_EQ(world.ask("k0"), "PASSED");
+    world.primary.start();
 }
 
 /// A replica is silent, and the primary, which is asked meanwhile, may not be read: the replica may yet

@@ -91,6 +91,23 @@ TEST(Fault, IsReadFromTheText) {
     EXPECT_EQ(fault_of(*RawReply("*0\r\n")), Fault::none);
 }
 
+TEST(LackingKeyRight, IsToldFromOtherErrors) {
+    const std::pair<std::string, bool> errors[] = {
+        {"NOPERM this user has no permissions to access one of the keys used as arguments", true},
+        {"NOPERM No permissions to access a key", true},
+        {"ERR ACL failure in script: No permissions to access a key", true},
+        {"ERR Error running script (call to f_1): @user_script:9: @user_script: 9: "
+         "The user executing the script can't access at least one of the keys mentioned",
+         true},
+        {"NOPERM this user has no permissions to run the 'hmget' command", false},
+        {"ERR you may not access a key", false},
+    };
+    for (const auto& [text, lacks] : errors) {
+        EXPECT_EQ(lacks_key_right(*RawReply("-" + text + "\r\n")), lacks) << text;
+    }
+    EXPECT_FALSE(lacks_key_right(*RawReply("+NOPERM No permissions to access a key\r\n")));
+}
+
 TEST(AnswersPing, WhereTheNodeServesReads) {
     EXPECT_TRUE(answers_ping(*RawReply("+PONG\r\n")));
     EXPECT_TRUE(answers_ping(*RawReply("-MISCONF Redis is configured to save RDB snapshots\r\n")));

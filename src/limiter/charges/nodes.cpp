@@ -125,6 +125,11 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
     return choose_of(unfit_nodes_, Fitness::usable, asked, count);
 }
 
+Node* Nodes::choose_refusing() noexcept {
+    Node* const best = choose_of(replicas_, Fitness::refusing, nullptr, 0);
+    return best != nullptr ? best : choose_of(unfit_nodes_, Fitness::refusing, nullptr, 0);
+}
+
 /// Null if none of these is as fit as that, or all that are were asked.
 Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
                        std::size_t count) noexcept {
@@ -132,7 +137,8 @@ Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Nod
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         Node& node = *nodes[(turn_ + i) % nodes.size()];
         const bool fit = least == Fitness::ready ? node.ready() : node.usable();
-        if (!fit || !node.answers_reads() || std::find(asked, asked + count, &node) != asked + count) {
+        const bool answers = least == Fitness::refusing || node.answers_reads();
+        if (!fit || !answers || std::find(asked, asked + count, &node) != asked + count) {
             continue;
         }
         if (node.gathers()) {

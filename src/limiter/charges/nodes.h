@@ -56,6 +56,10 @@ public:
     /// others are down; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
+    /// A usable replica that refuses reads, for where choose() finds none: the one with the least load. Null:
+    /// there is none.
+    Node* choose_refusing() noexcept;
+
     /// The primary, if it can be asked for what only a primary knows or does; else null.
     Node* choose_primary() noexcept {
         return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
@@ -70,7 +74,7 @@ public:
     void shut_down() noexcept;
 
 private:
-    enum class Fitness : unsigned char { usable, ready };
+    enum class Fitness : unsigned char { refusing, usable, ready };
 
     using Owned = std::vector<std::unique_ptr<Node>>;
 

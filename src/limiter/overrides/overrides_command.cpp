@@ -29,7 +29,7 @@ void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* repl
         return;
     }
     if (delivery == Delivery::answered && reply->is_error()) {
-        const Fault fault = fault_of(*reply);
+        const Fault fault = lacks_key_right(*reply) ? Fault::noperm : fault_of(*reply);
         // The owner tells of a right that is lacking: as of a write, the node does not.
         const bool as_write = kind == Kind::change || fault == Fault::noperm;
         node.blame(fault, name(), *reply, as_write ? Access::write : Access::read);

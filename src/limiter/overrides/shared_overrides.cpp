@@ -79,7 +79,7 @@ const char* describe(Remedy remedy) noexcept {
         case Remedy::deletion:
             return "none can be set until you delete that key in Redis";
         default:
-            return "give that user +hmget and +hgetall";
+            return "give that user +hmget, +hgetall and that key";
     }
 }
 
@@ -148,7 +148,7 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
         delete this;
         return;
     }
-    if (fault_of(*reply) == Fault::noperm) {
+    if (fault_of(*reply) == Fault::noperm || lacks_key_right(*reply)) {
         tell_unusable(store_, "forbidden to the module's user", Remedy::rights);
     } else if (kind == OverridesCommand::Kind::version && take_version(*reply)) {
         ask(OverridesCommand::Kind::whole);
@@ -166,7 +166,7 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
 
 /// True if the whole is to be read: it has changed, or there is room for what was left out of it.
 bool Look::take_version(const Reply& reply) noexcept {
-    const SharedState& state = *store_.shared_overrides;
+    SharedState& state = *store_.shared_overrides;
     if (reply.is_error()) {
         if (fault_of(reply) == Fault::wrongtype) {
             tell_unusable(store_, "not a hash", Remedy::deletion);
@@ -188,10 +188,15 @@ bool Look::take_version(const Reply& reply) noexcept {
         tell_unusable(store_, describe(SharedError::garbage), remedy_for_fields(store_));
         return false;
     }
-    const bool news = version.integer != state.version() ||
-                      (state.is_incomplete() && store_.zone->overrides().has_free_place(now_millis()));
     version_ = version.integer;
-    return news && !state.is_refused(version_);
+    if (state.is_refused(version.integer)) {
+        return false;
+    }
+    if (version.integer == state.version() && !state.is_incomplete()) {
+        state.tell(told_nothing);  // what was wrong since is mended, and told anew if it comes back
+        return false;
+    }
+    return version.integer != state.version() || store_.zone->overrides().has_free_place(now_millis());
 }
 
 /// What no tree holds cannot be changed either: a change reads the whole first.

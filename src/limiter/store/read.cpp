@@ -97,6 +97,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
     from_ = std::max(from, nodes_for(as.kind));
     as_ = as;
     stage_ = Stage::first_third;
+    refusal_ = nullptr;
     begin(shard.deadlines(), stage_, &shard.counters(), owner);
     if (!ask_next()) {
         finish(from_ == From::any_node ? no_node : no_primary);
@@ -119,6 +120,9 @@ bool Read::ask_next() noexcept {
     Node* node = nullptr;
     if (from_ == From::any_node) {
         node = shard_->nodes().choose(asked.data(), count);
+        if (node == nullptr && count == 0 && refusal_ == nullptr) {
+            node = shard_->nodes().choose_refusing();  // it says why, or answers again
+        }
     } else if (count == 0) {
         node = shard_->nodes().choose_primary();
     }
@@ -152,13 +156,14 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
         finish(nullptr);
     } else if (node.blame(fault, command.name(), reply, command.access()) == Blame::node) {
         lost(command);
-    } else if (fault == Fault::noperm) {
+    } else if (fault == Fault::noperm || lacks_key_right(reply)) {
+        refusal_ = explain(fault);
         forget(command);
         if (!node.is_primary()) {
-            node.refuse_reads();
+            node.refuse_reads();  // also for want of a key: most patterns are of the prefix of all keys
         }
         if (node.is_primary() || !ask_next()) {  // the users of other nodes may have more rights
-            finish_if_alone(explain(fault));
+            finish_if_alone(refusal_);
         }
     } else {
         forget(command);
@@ -170,7 +175,8 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
 void Read::lost(ReadCommand& command) noexcept {
     forget(command);
     if (!ask_next()) {
-        finish_if_alone(from_ == From::any_node ? no_node : no_primary);
+        const char* const none_is_up = from_ == From::any_node ? no_node : no_primary;
+        finish_if_alone(refusal_ != nullptr ? refusal_ : none_is_up);
     }
 }
 

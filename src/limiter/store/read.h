@@ -70,6 +70,7 @@ private:
     ReadAs as_;
     Stage stage_ = Stage::first_third;
     bool by_primary_ = false;
+    const char* refusal_ = nullptr;  // by a node, for want of a right; null: none refused it
     Held held_;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none
 };
