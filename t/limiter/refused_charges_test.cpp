@@ -1,10 +1,12 @@
 // Charges while a primary refuses writes: they wait, a try at a time, and each is stored once in the end.
 
+#include <map>
 #include <set>
 #include <string>
 
 #include "t/limiter/checked.h"
 #include "t/limiter/one_machine.h"
+#include "t/limiter/scripted_cluster.h"
 
 namespace rate_limit::world::refused_charges_test {
 namespace {
@@ -320,6 +322,52 @@ TEST(AServerWithoutLua, HasItsChargesWaitWhileChecksGoOn) {
     expect_without_lua(unknown, "ERR unknown command 'eval', with args beginning with: 'x' '1' ");
     expect_without_lua(old, "ERR unknown command `EVAL`, with args beginning with: ");
     expect_without_lua("NOSCRIPT No matching script.", "ERR Could not find scripting engine 'lua'");
+}
+
+/// A slot of a cluster moves to a node that refuses writes: that node's line says why its charges wait. That
+/// the slot moves is no such reason.
+TEST(ARefusedCharge, IsToldWhereItsSlotMoves) {
+    constexpr const char* first_node = "10.0.0.1:7000";
+    constexpr const char* second_node = "10.0.0.2:7000";
+    const std::int64_t moving = key_slot(stored_key("moving"));
+    for (const auto& [refusal, why] : std::map<std::string, std::string>{
+             {oom, "oom: its maxmemory is reached"},
+             {"NOPERM this user has no permissions to run the 'evalsha' command", "noperm: its user"},
+             {"TRYAGAIN Multiple keys request during rehashing of slot", ""}}) {
+        SCOPED_TRACE(refusal);
+        Scenario world({"default", "99r/h"});
+        StoreSetup store;
+        store.seeds = {first_node};
+        world.setup.stores = {store};
+        bool refuses = true;
+        std::size_t taken = 0;
+        const std::string map = cluster_slots(
+            {{0, moving, {node_at(first_node)}}, {moving + 1, last_slot, {node_at(second_node)}}});
+        const auto answer = [&](const Command& words) {
+            return words[0] == "cluster" ? map : serve(words, reset_of_all).bytes;
+        };
+        Scripted from(world.events, world.network, first_node,
+                      [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                          return slot_of(words) == moving ? ask(moving, second_node) : answer(words);
+                      });
+        Scripted to(world.events, world.network, second_node,
+                    [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                        const bool charges = slot_of(words) == moving && is_write(words);
+                        taken += charges && !refuses ? 1 : 0;
+                        return charges && refuses ? error(refusal) : answer(words);
+                    });
+        world.worker();
+        world.pass(2'000);
+        EXPECT_EQ(world.ask("moving"), "PASSED");
+        world.pass(10'000);
+        const std::size_t told = world.logged("primary 10.0.0.2:7000 of \"main\" answered .*: " + why);
+        EXPECT_EQ(told != 0, !why.empty());
+        EXPECT_LE(told, 11U);
+        refuses = false;
+        world.pass(10'000);
+        EXPECT_EQ(taken, 1U);
+        EXPECT_EQ(world.logged("lost|dropped|doubt"), 0U);
+    }
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ public:
 
         /// A node, of a cluster perhaps of another group, refused a write (`needs`: see Gate::refused()), or
         /// has taken one.
-        virtual void refused(const Node& node, Fault fault, std::string_view command, const Reply& reply,
+        virtual void refused(Node& node, Fault fault, std::string_view command, const Reply& reply,
                              Gate::Proof needs) noexcept = 0;
         virtual void proven(const Node& node, Gate::Proof proof) noexcept = 0;
 

@@ -438,9 +438,12 @@ void Charges::suspect_primary() noexcept {
     gate_.pause();
 }
 
-void Charges::refused(const Node& node, Fault fault, std::string_view command, const Reply& reply,
+void Charges::refused(Node& node, Fault fault, std::string_view command, const Reply& reply,
                       Gate::Proof needs) noexcept {
     if (&node != &nodes_.primary()) {
+        if (refuses_writes(fault)) {  // not of the slot alone, which moves
+            node.tell_answer(fault, command, reply);
+        }
         led_nowhere(node);
         return;
     }

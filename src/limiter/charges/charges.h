@@ -163,10 +163,10 @@ public:
 
     /// The primary answered a write by `fault`, one of refuses_writes(). What any other node says is none of
     /// this shard's.
-    void refused(const Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
+    void refused(Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
         refused(node, fault, command, reply, Gate::Proof::probe);
     }
-    void refused(const Node& node, Fault fault, std::string_view command, const Reply& reply,
+    void refused(Node& node, Fault fault, std::string_view command, const Reply& reply,
                  Gate::Proof needs) noexcept override;
 
     /// Whether a plain increment that leaves now arrives while a window that ends at `reset` is open,

@@ -251,7 +251,9 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
         return Blame::writes;
     }
     if (fault == Fault::noperm) {
-        health_.tell_answer(fault, command, reply);
+        if (shard_ != nullptr) {  // of a sentinel its owner tells it
+            health_.tell_answer(fault, command, reply);
+        }
         return Blame::command;
     }
     if (usable()) {

@@ -107,6 +107,11 @@ public:
     /// it is down until a probe says better. That its user may not run one command says nothing of others.
     Blame blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept;
 
+    /// See NodeHealth::tell_answer().
+    void tell_answer(Fault fault, std::string_view command, const Reply& reply) noexcept {
+        health_.tell_answer(fault, command, reply);
+    }
+
     /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
     /// resolved again.
     void demote() noexcept override;
