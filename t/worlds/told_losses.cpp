@@ -136,7 +136,7 @@ std::int64_t ToldLosses::most_writes(std::string_view command) const {
     if (words[0] == "BITFIELD") {
         return 1;
     }
-    if ((words[0] != "EVALSHA" && words[0] != "EVAL") || words.size() < 7) {
+    if ((words[0] != "EVALSHA" && words[0] != "EVAL") || words.size() < 6) {
         return 0;
     }
     if (calls(words, ScriptName::charge) || calls(words, ScriptName::refund)) {
@@ -146,7 +146,7 @@ std::int64_t ToldLosses::most_writes(std::string_view command) const {
         constexpr std::size_t back = 11;
         return 1 + (words.size() > back ? number_of(words[back]) : 0);
     }
-    if (!calls(words, ScriptName::bucket)) {
+    if (!calls(words, ScriptName::bucket) || words.size() < 7) {
         return 0;
     }
     // What is owed to a bucket is written in nanoseconds, and is its fill at most, however many owe it; what
