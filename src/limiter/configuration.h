@@ -26,13 +26,12 @@ struct NamedKind {
     WindowKind window_kind;  // of its windows, unless their period is a month
     const Kind& records;     // what it does with them
 
-    const char* by_mode = "";         // what the page adds to the name of a mode
-    const char* open = "open";        // how a look-up shows one in which something is used
-    const char* closed = "not open";  // and one in which nothing is
-    const char* plural = "windows";   // what limits without a name share
-    const NamedKind* without_burst =
-        nullptr;                      // what counts where a variable burst is empty; null: has no burst
-    const NamedMode* mode = nullptr;  // the only one that counts it; null: configurations choose
+    const char* by_mode = "";                  // what the page adds to the name of a mode
+    const char* open = "open";                 // how a look-up shows one in which something is used
+    const char* closed = "not open";           // and one in which nothing is
+    const char* plural = "windows";            // what limits without a name share
+    const NamedKind* without_burst = nullptr;  // what counts where a variable burst is empty; null: no burst
+    const NamedMode* mode = nullptr;           // the only one that counts it; null: configurations choose
 
     const char* amount = "rate";                       // what a line says first
     const char* shared = "window";                     // what two limits of one name have in common

@@ -251,9 +251,7 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
         return Blame::writes;
     }
     if (fault == Fault::noperm) {
-        if (shard_ != nullptr) {  // of a sentinel its owner tells it
-            health_.tell_answer(fault, command, reply);
-        }
+        health_.tell_answer(fault, command, reply);
         return Blame::command;
     }
     if (usable()) {

@@ -77,9 +77,12 @@ public:
     /// the node, or close the gate of charges.
     void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
-    /// The log has a line of an answer that is counted already.
+    /// The log has a line of an answer that is counted already. Whoever asks a server of no shard, as a
+    /// sentinel, tells it.
     void tell_answer(Fault fault, std::string_view command, const Reply& reply) noexcept {
-        answers_.add(fault, command, reply);
+        if (shard_ != nullptr) {
+            answers_.add(fault, command, reply);
+        }
     }
 
     /// It has answered ASKING by an error. The command behind that gets MOVED then, which says nothing.
