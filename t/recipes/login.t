@@ -15,6 +15,9 @@ my $key   = 'rl:login/600:127.0.0.1';
 sub used () { return $shards->primary->hash($key)->{used} // 0 }
 sub attempt ($password) { return $nginx->post('/login', $password)->status }
 
+# Attempts that the application keeps until it is told to answer.
+sub held ($count) { wait_until { $app->requests >= $count } what => 'attempts to run'; return }
+
 is attempt('right'), 204, "login $_" for 1 .. 7;
 for my $failure (500, 502, 503, 504) {
     is attempt($failure), $failure, "the application fails: $failure" for 1 .. 3;
@@ -22,9 +25,10 @@ for my $failure (500, 502, 503, 504) {
 wait_until { used() == 0 } what => 'the costs to come back';
 is attempt('wrong'), 401, 'a wrong password';
 is used(), 1, 'counts';
-my $left = $nginx->http;
+my $left   = $nginx->http;
+my $before = $app->requests;
 $left->start_request('POST', '/login', [], 'held');
-wait_until { used() == 2 } what => 'an attempt to run';
+held($before + 1);
 $nginx->abandon($left, 'ends', 499);
 $app->release('gate');
 is attempt('right'), 204, 'a client that leaves before the answer';
@@ -32,8 +36,10 @@ wait_until { used() <= 2 } what => 'the cost of that to come back';
 is used(), 2, 'has used an attempt up';
 
 my @running = map { $nginx->http } 1 .. 5;
+$before = $app->requests;
 $_->start_request('POST', '/login', [], 'held') for @running;
-wait_until { used() == 5 } what => 'three more to be charged before they have an answer';
+held($before + 3);
+is used(), 5, 'three more are charged before they have an answer';
 is attempt('right'), 429, 'nothing is left meanwhile';
 $app->release('gate');
 is_deeply statuses(map { $_->response } @running), {401 => 3, 429 => 2}, 'of five at the same time three got in';
