@@ -163,6 +163,10 @@ const char* explain(Fault fault) noexcept {
     return traits_of(fault).meaning;
 }
 
+const char* explain(Fault fault, const Reply& reply) noexcept {
+    return lacks_key_right(reply) ? "noperm: its user may not access the key" : explain(fault);
+}
+
 Fault fault_of(const Reply& reply) noexcept {
     if (!reply.is_error()) {
         return Fault::none;

@@ -39,6 +39,10 @@ std::string_view to_string(Fault fault) noexcept;
 /// Text for a log line, for an operator.
 const char* explain(Fault fault) noexcept;
 
+/// Text of the error of a user that may not access a key, for which Fault has no word of its own; else that
+/// of the fault.
+const char* explain(Fault fault, const Reply& reply) noexcept;
+
 /// The fault that an error reply reports; Fault::none for a reply that is no error.
 Fault fault_of(const Reply& reply) noexcept;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "t/limiter/checked.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/scripted_cluster.h"
 
@@ -277,6 +278,58 @@ TEST(TheRightToRead, IsTheReasonWhereNoOtherNodeIsUp) {
     other.server().state.forbidden.clear();
     EXPECT_EQ(world.ask("k0"), "PASSED");
     world.primary.start();
+}
+
+/// The patterns of all users leave the keys out: the reason says so, whether the primary is up or not.
+TEST(TheRightToAKey, IsTheReasonWhereNoNodeGivesIt) {
+    for (const char* refusal : key_refusals) {
+        for (const bool is_up : {true, false}) {
+            SCOPED_TRACE(refusal + std::string(is_up ? "" : ", the primary is down"));
+            Scenario world({"default", "1000r/h", "check_charge"});
+            world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+            world.setup.stores.front().fresh = 0;
+            const Handler handler = [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                return words[0] == "hmget" ? error(refusal) : fallback(words);
+            };
+            Scripted primary(world.events, world.network, Scenario::primary_address, handler);
+            Scripted replica(world.events, world.network, Scenario::replica_address, handler);
+            world.worker();
+            world.pass(1'000);
+            if (!is_up) {
+                primary.stop();
+                world.pass(2'000);
+            }
+            EXPECT_EQ(world.ask("k"), "ERROR_ALLOWED");
+            EXPECT_EQ(world.logged("could not be checked: noperm: its user may not access the key"), 1U);
+        }
+    }
+}
+
+/// One key of a replica's user is forbidden, which leaves the replica out of reads: while the primary is
+/// silent, it is asked for the others all the same.
+TEST(TheRightToAKey, TakesNoOtherKeyFromAReplicaBesideASilentPrimary) {
+    Scenario world({"default", "1000r/h", "check_charge"});
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    world.setup.stores.front().fresh = 0;
+    bool silent = false;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         return silent ? no_reply() : serve(words, world.at(1'800'000));
+                     });
+    Scripted replica(world.events, world.network, Scenario::replica_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         return words[0] != "hmget"            ? ScriptedReply(fallback(words))
+                                : words[1] == stored_key("k0") ? ScriptedReply(error(key_refusals[0]))
+                                                               : ScriptedReply(hmget({}, {}));
+                     });
+    world.worker();
+    world.pass(1'000);
+    EXPECT_EQ(world.ask("k0"), "PASSED");
+    silent = true;
+    for (std::size_t i = 0; i < requests; ++i) {
+        EXPECT_EQ(world.ask(key_of(i)), i % keys == 0 ? "ERROR_ALLOWED" : "PASSED") << i;
+        world.pass(20);
+    }
 }
 
 /// A replica is silent, and the primary, which is asked meanwhile, may not be read: the replica may yet

@@ -173,10 +173,17 @@ public:
     SharedChange::Trouble trouble() const noexcept { return change_.trouble(); }
     bool done() const noexcept { return over() && trouble() == SharedChange::Trouble::none; }
 
+    /// The reason that the operator is given; empty: it is done.
+    std::string reason() const { return reason_ != nullptr ? reason_ : ""; }
+
 private:
-    void on_answer(Answer& /*answer*/) noexcept override { ended_ = true; }
+    void on_answer(Answer& answer) noexcept override {
+        ended_ = true;
+        reason_ = answer.failure();
+    }
 
     bool ended_ = false;
+    const char* reason_ = nullptr;
     SharedChange change_;
 };
 
@@ -221,6 +228,33 @@ TEST(SharedOverrides, AreToldWhereNoTreeTakesThem) {
             ASSERT_TRUE(world.until([&ban] { return ban.over(); }));
             EXPECT_EQ(ban.trouble(), SharedChange::Trouble::unavailable) << "as the line says";
         }
+    }
+}
+
+/// The key's pattern is `%R~`: what there is can be read. The operator is told what is lacking, and so is the
+/// log.
+TEST(SharedOverrides, AreNotChangedWhereTheUserMayOnlyReadThem) {
+    for (const char* refusal : {"ERR ACL failure in script: No permissions to access a key",
+                                "NOPERM No permissions to access a key"}) {
+        SCOPED_TRACE(refusal);
+        Scenario world({"default", "1000r/h"});
+        world.setup.stores.front().shares_overrides = true;
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                             return words[0] == "hgetall" ? array({bulk("version"), bulk("7")})
+                                    : words[0] == "hmget" ? array({bulk("7")})
+                                    : is_write(words)     ? ScriptedReply(error(refusal))
+                                                          : fallback(words);
+                         });
+        world.worker();
+        world.pass(3'000);
+        const Act ban(world.worker(), "client", OverrideKind::ban);
+        ASSERT_TRUE(world.until([&ban] { return ban.over(); }));
+        EXPECT_EQ(ban.trouble(), SharedChange::Trouble::unavailable);
+        EXPECT_NE(ban.reason().find("its user may not write to the key"), std::string::npos) << ban.reason();
+        world.pass(3'000);
+        EXPECT_EQ(world.logged("answered overrides.lua: .*No permissions to access a key"), 1U);
+        EXPECT_EQ(world.logged("."), 1U);
     }
 }
 

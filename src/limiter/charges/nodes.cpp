@@ -125,9 +125,9 @@ Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
     return choose_of(unfit_nodes_, Fitness::usable, asked, count);
 }
 
-Node* Nodes::choose_refusing() noexcept {
-    Node* const best = choose_of(replicas_, Fitness::refusing, nullptr, 0);
-    return best != nullptr ? best : choose_of(unfit_nodes_, Fitness::refusing, nullptr, 0);
+Node* Nodes::choose_despite_refusal(const Node* const* asked, std::size_t count) noexcept {
+    Node* const best = choose_of(replicas_, Fitness::even_refusing, asked, count);
+    return best != nullptr ? best : choose_of(unfit_nodes_, Fitness::even_refusing, asked, count);
 }
 
 /// Null if none of these is as fit as that, or all that are were asked.
@@ -137,7 +137,7 @@ Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Nod
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         Node& node = *nodes[(turn_ + i) % nodes.size()];
         const bool fit = least == Fitness::ready ? node.ready() : node.usable();
-        const bool answers = least == Fitness::refusing || node.answers_reads();
+        const bool answers = least == Fitness::even_refusing || node.answers_reads();
         if (!fit || !answers || std::find(asked, asked + count, &node) != asked + count) {
             continue;
         }

@@ -56,9 +56,9 @@ public:
     /// others are down; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
-    /// A usable replica that refuses reads, for where choose() finds none: the one with the least load. Null:
-    /// there is none.
-    Node* choose_refusing() noexcept;
+    /// A usable replica that was not yet `asked`, whether it refuses reads or not, for where choose() finds
+    /// none: the one with the least load. Null: there is none.
+    Node* choose_despite_refusal(const Node* const* asked, std::size_t count) noexcept;
 
     /// The primary, if it can be asked for what only a primary knows or does; else null.
     Node* choose_primary() noexcept {
@@ -74,7 +74,7 @@ public:
     void shut_down() noexcept;
 
 private:
-    enum class Fitness : unsigned char { refusing, usable, ready };
+    enum class Fitness : unsigned char { even_refusing, usable, ready };
 
     using Owned = std::vector<std::unique_ptr<Node>>;
 

@@ -19,6 +19,15 @@ constexpr const char* not_usable =
     "what Redis has of them cannot be used, and this machine has seen none before: set it on another "
     "machine, or delete the key that error.log names";
 
+/// It may read: what there is was read before.
+constexpr const char* not_writable =
+    "noperm: its user may not write to the key: give it ~ with that key, %R~ is not enough";
+
+/// Why a command of a change was refused.
+const char* reason_of(const Reply& error, bool writes) noexcept {
+    return writes && lacks_key_right(error) ? not_writable : explain(fault_of(error), error);
+}
+
 }  // namespace
 
 /// Both commands have check_timeout together.
@@ -63,7 +72,7 @@ void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, 
     } else if (delivery == Delivery::in_doubt) {
         finish(writes ? Trouble::in_doubt : Trouble::unavailable, no_answer);
     } else if (reply->is_error()) {
-        finish(Trouble::unavailable, explain(fault_of(*reply)));
+        finish(Trouble::unavailable, reason_of(*reply, writes));
     } else {
         try {
             writes ? take_written(*reply) : take_read(*reply);

@@ -120,8 +120,8 @@ bool Read::ask_next() noexcept {
     Node* node = nullptr;
     if (from_ == From::any_node) {
         node = shard_->nodes().choose(asked.data(), count);
-        if (node == nullptr && count == 0 && refusal_ == nullptr) {
-            node = shard_->nodes().choose_refusing();  // it says why, or answers again
+        if (node == nullptr && refusal_ == nullptr) {  // it says why, or answers again, or of this key
+            node = shard_->nodes().choose_despite_refusal(asked.data(), count);
         }
     } else if (count == 0) {
         node = shard_->nodes().choose_primary();
@@ -157,7 +157,7 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
     } else if (node.blame(fault, command.name(), reply, command.access()) == Blame::node) {
         lost(command);
     } else if (fault == Fault::noperm || lacks_key_right(reply)) {
-        refusal_ = explain(fault);
+        refusal_ = explain(fault, reply);
         forget(command);
         if (!node.is_primary()) {
             node.refuse_reads();  // also for want of a key: most patterns are of the prefix of all keys
