@@ -94,17 +94,25 @@ TEST(AMajority, IsOfAllSentinels) {
     EXPECT_TRUE(world.names("10.0.0.3:6379")) << "what is newer it is";
 }
 
-/// A sentinel that may not tell has the line that it cannot be used, and no other beside that.
-TEST(ASentinelWithoutTheRight, IsToldOnce) {
-    SentinelWorld world({first_sentinel, second_sentinel});
-    Said lacking{"", "", ""};
-    Said said{master("10.0.0.1:6379", "5", 1), array({}), ""};
-    Scripted first(world.events, world.network, first_sentinel, saying(lacking));
-    Scripted second(world.events, world.network, second_sentinel, saying(said));
-    EXPECT_TRUE(world.names("10.0.0.1:6379"));
-    world.pass(50'000);
-    EXPECT_EQ(world.logged("sentinel 10.0.1.1:26379 .* cannot be used: noperm"), 1U);
-    EXPECT_EQ(world.logged("answered"), 0U);
+/// A sentinel that answers by an error has the line that it cannot be used, and no other beside that.
+TEST(ASentinelThatDoesNotTell, IsToldOnce) {
+    for (const auto& [answer, reason] :
+         std::map<std::string, std::string>{{"NOPERM this user has no permissions", "noperm"},
+                                            {"NOPERM No permissions to access a key", "another error"},
+                                            {"ERR odd", "another error"},
+                                            {"WRONGTYPE odd", "wrongtype"}}) {
+        SCOPED_TRACE(answer);
+        SentinelWorld world({first_sentinel, second_sentinel});
+        const std::string refusal = error(answer);
+        Said lacking{refusal, refusal, refusal};
+        Said said{master("10.0.0.1:6379", "5", 1), array({}), ""};
+        Scripted first(world.events, world.network, first_sentinel, saying(lacking));
+        Scripted second(world.events, world.network, second_sentinel, saying(said));
+        EXPECT_TRUE(world.names("10.0.0.1:6379"));
+        world.pass(50'000);
+        EXPECT_EQ(world.logged("sentinel 10.0.1.1:26379 .* cannot be used: " + reason), 1U);
+        EXPECT_EQ(world.logged("answered"), 0U);
+    }
 }
 
 /// Sentinels that only others named are forgotten when they are down and named no more: they have no votes.

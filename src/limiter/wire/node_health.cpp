@@ -101,7 +101,7 @@ void NodeHealth::count_error(Fault fault, std::string_view command, const Reply&
     entry_.count(error_of(fault));
     if (!is_node_fault(fault)) {
         may_reconnect_ = true;
-        answers_.add(fault, command, reply);
+        tell_answer(fault, command, reply);
     }
 }
 

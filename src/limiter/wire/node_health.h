@@ -73,8 +73,8 @@ public:
     void count_command() noexcept { entry_.count_command(); }
     void count_silent() noexcept { entry_.count(NodeError::silent); }
 
-    /// It has answered `command` by an error. It is told where nothing else tells it: other faults suspend
-    /// the node, or close the gate of charges.
+    /// It has answered `command` by an error, which is counted. tell_answer() follows where nothing else
+    /// tells it: other faults suspend the node, or close the gate of charges.
     void count_error(Fault fault, std::string_view command, const Reply& reply) noexcept;
 
     /// The log has a line of an answer that is counted already. Whoever asks a server of no shard, as a
