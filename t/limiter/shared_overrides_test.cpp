@@ -231,6 +231,30 @@ TEST(SharedOverrides, AreToldWhereNoTreeTakesThem) {
     }
 }
 
+/// What a failover brings back is told anew.
+TEST(SharedOverrides, AreToldEachTimeThatTheyAreGarbage) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.setup.stores.front().shares_overrides = true;
+    bool is_bad = false;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         const std::string version = bulk(is_bad ? "8" : "7");
+                         return words[0] == "hmget"     ? array({version})
+                                : words[0] != "hgetall" ? ScriptedReply(fallback(words))
+                                : is_bad ? array({bulk("version"), version, bulk("default/:a"), bulk("no")})
+                                         : array({bulk("version"), version});
+                     });
+    world.worker();
+    for (std::size_t time = 1; time <= 3; ++time) {
+        is_bad = false;
+        world.pass(20'000);
+        is_bad = true;
+        world.pass(20'000);
+        EXPECT_EQ(world.logged("are not what this module writes"), time);
+        EXPECT_LE(primary.commands("hgetall").size(), 1 + time);
+    }
+}
+
 /// The key's pattern is `%R~`: what there is can be read. The operator is told what is lacking, and so is the
 /// log.
 TEST(SharedOverrides, AreNotChangedWhereTheUserMayOnlyReadThem) {

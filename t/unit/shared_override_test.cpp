@@ -125,6 +125,33 @@ TEST(SharedState, TheNextConfigurationInheritsWhereTheLastGoodOnesAre) {
     EXPECT_FALSE(next.tell(3)) << "the log has said it";
 }
 
+/// Nine looks in a row are not enough.
+TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
+    SharedState state;
+    state.refuse(9);
+    EXPECT_TRUE(state.tell(3));
+    EXPECT_TRUE(state.forbid());
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 9; ++i) {
+            state.look_well();
+            state.allow();
+        }
+        EXPECT_FALSE(state.tell(3));
+        EXPECT_FALSE(state.forbid());
+        EXPECT_TRUE(state.is_refused(9));
+    }
+    for (int i = 0; i < 10; ++i) {
+        state.look_well();
+        state.allow();
+    }
+    EXPECT_FALSE(state.is_refused(9));
+    EXPECT_TRUE(state.forbid());
+    SharedState next;
+    next.inherit(state);
+    EXPECT_FALSE(next.forbid()) << "the log has said it";
+    EXPECT_TRUE(state.tell(3));
+}
+
 TEST(SharedState, OneProcessHasTheTurn) {
     SharedState state;
     EXPECT_TRUE(state.take_turn(10'000, 800));

@@ -67,19 +67,51 @@ public:
         return good_in_.load(std::memory_order_relaxed) == zone;
     }
 
+    /// A look has found nothing wrong. After ten in a row all that goes wrong next is told, and a refused
+    /// version is read again. Fewer do not count: connections may lead to two servers in turn.
+    void look_well() noexcept {
+        if (good_looks_.fetch_add(1, std::memory_order_relaxed) + 1 == enough_looks) {
+            told_.store(0, std::memory_order_relaxed);
+            refused_.store(0, std::memory_order_relaxed);
+        }
+    }
+
+    /// The user may not look. True: the log has not said so since ten looks in a row were allowed.
+    bool forbid() noexcept {
+        allowed_looks_.store(0, std::memory_order_relaxed);
+        return !told_forbidden_.exchange(true, std::memory_order_relaxed);
+    }
+
+    /// The user may look.
+    void allow() noexcept {
+        if (allowed_looks_.fetch_add(1, std::memory_order_relaxed) + 1 == enough_looks) {
+            told_forbidden_.store(false, std::memory_order_relaxed);
+        }
+    }
+
     /// Takes over where the last good ones are, and what the log has said, from the configuration of before.
     /// The version is not: what is there is to be read again. To be called before others use this one.
     void inherit(const SharedState& before) noexcept {
         good_in_.store(before.good_in_.load(std::memory_order_relaxed), std::memory_order_relaxed);
         told_.store(before.told_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        told_forbidden_.store(before.told_forbidden_.load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
     }
 
     /// Notes what the log says of them. False: that is what it has said last.
-    bool tell(std::uint32_t what) noexcept { return told_.exchange(what, std::memory_order_relaxed) != what; }
+    bool tell(std::uint32_t what) noexcept {
+        good_looks_.store(0, std::memory_order_relaxed);
+        return told_.exchange(what, std::memory_order_relaxed) != what;
+    }
 
 private:
+    static constexpr std::uint32_t enough_looks = 10;
+
     std::atomic<std::uint32_t> turn_{0};
     std::atomic<std::uint32_t> told_{0};
+    std::atomic<std::uint32_t> good_looks_{0};
+    std::atomic<std::uint32_t> allowed_looks_{0};
+    std::atomic<bool> told_forbidden_{false};
     std::atomic<std::int64_t> version_{0};
     std::atomic<std::int64_t> refused_{0};
     std::atomic<Nanos> taken_{0};

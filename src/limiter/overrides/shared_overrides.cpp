@@ -83,14 +83,24 @@ const char* describe(Remedy remedy) noexcept {
     }
 }
 
+void log_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
+    log_line(process_log(), LogLevel::error,
+             "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
+             "that were known hold until they end; %s",
+             store.prefix.c_str(), store.name.c_str(), reason, describe(remedy));
+}
+
 /// Logs, once, that what Redis has cannot be taken up. What was known holds.
 void tell_unusable(const StoreConf& store, const char* reason, Remedy remedy) noexcept {
     const auto word = static_cast<std::uint32_t>(xxh64(reason, 0)) | 2U;
     if (store.shared_overrides->tell(word)) {
-        log_line(process_log(), LogLevel::error,
-                 "rate limit: the overrides at \"%s!overrides\" of \"rate_limit_redis %s\" are %s: those "
-                 "that were known hold until they end; %s",
-                 store.prefix.c_str(), store.name.c_str(), reason, describe(remedy));
+        log_unusable(store, reason, remedy);
+    }
+}
+
+void tell_forbidden(const StoreConf& store) noexcept {
+    if (store.shared_overrides->forbid()) {
+        log_unusable(store, "forbidden to the module's user", Remedy::rights);
     }
 }
 
@@ -149,11 +159,15 @@ void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Re
         return;
     }
     if (fault_of(*reply) == Fault::noperm || lacks_key_right(*reply)) {
-        tell_unusable(store_, "forbidden to the module's user", Remedy::rights);
-    } else if (kind == OverridesCommand::Kind::version && take_version(*reply)) {
+        tell_forbidden(store_);
+        delete this;
+        return;
+    }
+    if (kind == OverridesCommand::Kind::version && take_version(*reply)) {
         ask(OverridesCommand::Kind::whole);
         return;
     }
+    store_.shared_overrides->allow();
     try {
         if (kind == OverridesCommand::Kind::whole) {
             take_whole(*reply);
@@ -180,6 +194,8 @@ bool Look::take_version(const Reply& reply) noexcept {
     if (version.kind == ReplyValue::Kind::nil) {
         if (has_last_good(store_)) {
             tell_unusable(store_, "gone", Remedy::change);
+        } else {
+            state.look_well();
         }
         return false;
     }
@@ -193,7 +209,7 @@ bool Look::take_version(const Reply& reply) noexcept {
         return false;
     }
     if (version.integer == state.version() && !state.is_incomplete()) {
-        state.tell(told_nothing);  // what was wrong since is mended, and told anew if it comes back
+        state.look_well();  // what was wrong since is mended
         return false;
     }
     return version.integer != state.version() || store_.zone->overrides().has_free_place(now_millis());
