@@ -54,8 +54,9 @@ public:
     struct Key {
         std::uint64_t id = 0;     ///< tells keys apart, by the caller's word; 0: the place is free
         std::uint64_t limit = 0;  ///< whose limit it is, where the caller has said that
-        std::uint32_t count = 0;  ///< how often it was named at most; in a free place: a key without one was
-        std::uint32_t over = 0;   ///< how many too many `count` can be
+        /// How often it was named at most; in a free place, how often something without a key was.
+        std::uint32_t count = 0;
+        std::uint32_t over = 0;  ///< how many too many `count` can be
 
         std::uint32_t certain() const noexcept { return count - over; }
     };
