@@ -107,6 +107,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
 }
 
 KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, Micros now) {
+    losses_.request_begins();
     if (!known_) {
         return {};
     }

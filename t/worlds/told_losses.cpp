@@ -62,8 +62,6 @@ std::int64_t number_of(std::string_view word) {
     return value;
 }
 
-constexpr std::int64_t any_number = 1'000'000'000;
-
 bool calls(Words words, ScriptName name) {
     return words[1] == script(name).digest() || words[1] == script(name).text;
 }
@@ -149,9 +147,9 @@ std::int64_t ToldLosses::most_writes(std::string_view command) const {
     if (!calls(words, ScriptName::bucket) || words.size() < 7) {
         return 0;
     }
-    // What is owed to a bucket is written in nanoseconds, and is its fill at most, however many owe it; what
-    // a request asks for is in tokens.
-    return number_of(words[4]) == 1 ? any_number : 1;
+    // What is owed to a bucket is written in nanoseconds, and is its fill at most, however many owe it: each
+    // request so far may have charged it, and given something back. What a request asks for is in tokens.
+    return number_of(words[4]) == 1 ? 2 * requests_ : 1;
 }
 
 void ToldLosses::note(std::string_view command, const Reply* reply) {

@@ -32,6 +32,9 @@ public:
     Uncertain uncertain(const std::string& limit, bool in_one_place, std::size_t key);
     Uncertain uncertain_of_all();
 
+    /// A request comes that may charge a limit.
+    void request_begins() noexcept { ++requests_; }
+
     /// Null: it has got no answer.
     void note(std::string_view command, const Reply* reply);
 
@@ -47,6 +50,7 @@ private:
     const Plan& plan_;
     Machines& machines_;
     bool may_expire_ = false;      // some window may end, or some bucket be full, while the world lasts
+    std::int64_t requests_ = 0;    // times the limits that each may charge
     std::int64_t unanswered_ = 0;  // charges, refunds and reservations that may be stored
     std::int64_t refused_ = 0;     // and those in commands that were answered by another error
 };
