@@ -44,7 +44,7 @@ void TreeReply::clear() noexcept {
         std::string().swap(text_);
     }
     depth_ = 0;
-    malformed_ = false;
+    state_ = State::sound;
 }
 
 std::size_t TreeReply::allocated() const noexcept {
@@ -60,7 +60,7 @@ void TreeReply::add_integer(std::int64_t integer) noexcept {
 }
 
 void TreeReply::add_text(Kind kind, std::string_view text) noexcept {
-    if (malformed_ || text.size() > max_text - text_.size()) {
+    if (is_malformed() || text.size() > max_text - text_.size()) {
         refuse();
         return;
     }
@@ -68,7 +68,7 @@ void TreeReply::add_text(Kind kind, std::string_view text) noexcept {
     try {
         text_ += text;
     } catch (...) {
-        refuse();
+        refuse(State::lacks_memory);
         return;
     }
     add_scalar({static_cast<std::int64_t>(begin), static_cast<std::uint32_t>(text.size()), kind});
@@ -104,14 +104,14 @@ void TreeReply::add_scalar(const Part& part) noexcept {
 }
 
 bool TreeReply::append(const Part& part) noexcept {
-    if (malformed_ || is_whole() || parts_.size() == max_values) {
+    if (is_malformed() || is_whole() || parts_.size() == max_values) {
         refuse();
         return false;
     }
     try {
         parts_.push_back(part);
     } catch (...) {
-        refuse();
+        refuse(State::lacks_memory);
         return false;
     }
     if (depth_ > 0) {
@@ -120,9 +120,11 @@ bool TreeReply::append(const Part& part) noexcept {
     return true;
 }
 
-void TreeReply::refuse() noexcept {
+/// The first reason counts: what follows is refused for it.
+void TreeReply::refuse(State why) noexcept {
+    const State first = is_malformed() ? state_ : why;
     clear();
-    malformed_ = true;
+    state_ = first;
 }
 
 /// The index of the part that follows the one at `index` and all that is in it.

@@ -79,7 +79,10 @@ public:
     /// for.
     bool is_whole() const noexcept { return !parts_.empty() && depth_ == 0; }
 
-    bool is_malformed() const noexcept { return malformed_; }
+    bool is_malformed() const noexcept { return state_ != State::sound; }
+
+    /// It is malformed for lack of memory, and says nothing of the reply.
+    bool lacks_memory() const noexcept { return state_ == State::lacks_memory; }
 
     /// The whole reply; nil unless is_whole().
     Value root() const noexcept { return is_whole() ? Value(*this, 0) : Value(); }
@@ -110,16 +113,18 @@ private:
         std::size_t missing = 0;
     };
 
+    enum class State : std::uint8_t { sound, malformed, lacks_memory };
+
     void add_scalar(const Part& part) noexcept;
     bool append(const Part& part) noexcept;
-    void refuse() noexcept;
+    void refuse(State why = State::malformed) noexcept;
     std::size_t behind(std::size_t index) const noexcept;
 
     std::vector<Part> parts_;  // an array before its elements
     std::string text_;
     std::array<Open, max_depth> open_{};  // the first depth_ of them, the outermost first
     std::size_t depth_ = 0;
-    bool malformed_ = false;
+    State state_ = State::sound;
 };
 
 }  // namespace rate_limit

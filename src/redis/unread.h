@@ -4,8 +4,8 @@
 
 namespace rate_limit {
 
-/// Bounds what waits in `reader`'s buffer, where no whole reply is left in it: a server must not fill the
-/// memory of a worker, nor have it search megabytes for the end of a line at each read. The reader has a
+/// Bounds what waits in `reader`'s buffer: a server must not fill the memory of a worker, nor have it search
+/// megabytes for the end of a line at each read. The caller has read all whole replies. The reader has a
 /// Reply as its privdata.
 ///
 /// At most 64 KB of a line may wait, and 1 MB of a text, or 16 MB where the Reply has a tree. A longer text

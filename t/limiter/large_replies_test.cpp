@@ -169,6 +169,44 @@ TEST(AnEndlessSentinel, IsHungUpOn) {
               1U);
 }
 
+/// Overrides that take longer than charge_timeout to come are not read for ever, as the primary is down with
+/// each read, and the log says what to do.
+TEST(OverridesThatComeTooSlowly, AreReadThreeTimes) {
+    Scenario world({"default", "1000r/h", "check_charge"});
+    world.setup.stores.front().shares_overrides = true;
+    std::string version = "7";
+    bool slow = true;
+    Scripted primary(
+        world.events, world.network, Scenario::primary_address,
+        [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+            if (words[0] == "hmget" && words[1] == "rl:!overrides") {
+                return array({bulk(version)});
+            }
+            if (words[0] != "hgetall") {
+                return serving(words, client);
+            }
+            if (!slow) {
+                return array({bulk("version"), bulk(version)});
+            }
+            const auto piece = bulk("f") + bulk(std::string(megabyte / 4, 'x'));
+            client.send("*200\r\n");
+            for (int i = 0; i < 100; ++i) {
+                world.events.in(i * 60'000, [self = client.shared_from_this(), piece] { self->send(piece); });
+            }
+            return later(6'000'000, "");
+        });
+    const auto wholes = [&primary] { return primary.commands("hgetall").size(); };
+    world.worker();
+    world.pass(60'000);
+    EXPECT_EQ(wholes(), 3U);
+    EXPECT_EQ(world.logged("are above 512 KB: .*; none can be set until you delete that key"), 1U);
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    version = "8";
+    slow = false;
+    world.pass(10'000);
+    EXPECT_EQ(wholes(), 4U) << "the next version is read";
+}
+
 /// The most that machines share: 512 KB of texts, in pieces.
 TEST(TheMostOverrides, AreReadInPieces) {
     Scenario world({"default", "1000r/h"}, 9'000);

@@ -227,6 +227,8 @@ TEST(SharedOverrides, AreToldWhereNoTreeTakesThem) {
             Act ban(world.worker(), "client", OverrideKind::ban);
             ASSERT_TRUE(world.until([&ban] { return ban.over(); }));
             EXPECT_EQ(ban.trouble(), SharedChange::Trouble::unavailable) << "as the line says";
+            EXPECT_EQ(ban.reason(),
+                      "they are above 16 MB or 250,000 fields: delete the key that error.log names");
         }
     }
 }

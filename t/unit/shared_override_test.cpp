@@ -152,6 +152,19 @@ TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
     EXPECT_TRUE(state.tell(3));
 }
 
+TEST(SharedState, IsMissedThreeTimesInARow) {
+    SharedState state;
+    EXPECT_FALSE(state.miss(7));
+    EXPECT_FALSE(state.miss(7));
+    EXPECT_FALSE(state.miss(8)) << "another version";
+    EXPECT_FALSE(state.miss(7));
+    EXPECT_FALSE(state.miss(7));
+    state.take({7}, false);
+    EXPECT_FALSE(state.miss(7)) << "it has come meanwhile";
+    EXPECT_FALSE(state.miss(7));
+    EXPECT_TRUE(state.miss(7));
+}
+
 TEST(SharedState, OneProcessHasTheTurn) {
     SharedState state;
     EXPECT_TRUE(state.take_turn(10'000, 800));

@@ -1,5 +1,9 @@
 #include "redis/tree_reply.h"
 
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -58,6 +62,29 @@ TEST(TreeReply, ReadsWholeTextsThatAReplyCuts) {
     const std::string text(3 * Reply::max_text, 'x');
     EXPECT_EQ(RawTree(bulk(text))->root().text(), text);
 }
+
+#ifndef __SANITIZE_ADDRESS__
+TEST(TreeReply, TellsALackOfMemoryFromWhatIsTooLarge) {
+    const std::string text(4'000'000, 'x');
+    const auto record = [&text] {
+        const rlimit least{1, 1};
+        (void)setrlimit(RLIMIT_AS, &least);
+        void* volatile taken = nullptr;
+        do {  // what earlier tests have given back
+            taken = ::operator new(text.size() / 4, std::nothrow);
+        } while (taken != nullptr);
+        TreeReply tree;
+        tree.add_array(2);
+        tree.add_text(TreeReply::Kind::bulk, text);
+        tree.add_nil();
+        std::_Exit(tree.is_malformed() && tree.lacks_memory() ? 0 : 1);
+    };
+    EXPECT_EXIT(record(), testing::ExitedWithCode(0), "");
+    const std::string most(TreeReply::max_text + 1, 'x');
+    EXPECT_TRUE(RawTree(bulk(most))->is_malformed());
+    EXPECT_FALSE(RawTree(bulk(most))->lacks_memory());
+}
+#endif
 
 TEST(TreeReply, GivesNothingOfAnotherKind) {
     const RawTree tree("*3\r\n:7\r\n$1\r\nx\r\n*1\r\n:1\r\n");

@@ -51,6 +51,7 @@ public:
     void take(const SharedVersion& of, bool incomplete) noexcept {
         incomplete_.store(incomplete, std::memory_order_relaxed);
         version_.store(of.number, std::memory_order_relaxed);
+        missed_.store(0, std::memory_order_relaxed);
         taken_.store(of.taken, std::memory_order_relaxed);
     }
 
@@ -58,6 +59,14 @@ public:
     void refuse(std::int64_t version) noexcept { refused_.store(version, std::memory_order_relaxed); }
     bool is_refused(std::int64_t version) const noexcept {
         return refused_.load(std::memory_order_relaxed) == version;
+    }
+
+    /// All of this version was asked for, and did not come in time. True: for the third time in a row.
+    bool miss(std::int64_t version) noexcept {
+        if (missed_.exchange(version, std::memory_order_relaxed) != version) {
+            misses_.store(0, std::memory_order_relaxed);
+        }
+        return misses_.fetch_add(1, std::memory_order_relaxed) + 1 == 3;
     }
 
     /// The table of this zone, which a random number names, has the last good ones, as far as they have not
@@ -114,6 +123,8 @@ private:
     std::atomic<bool> told_forbidden_{false};
     std::atomic<std::int64_t> version_{0};
     std::atomic<std::int64_t> refused_{0};
+    std::atomic<std::int64_t> missed_{0};
+    std::atomic<std::uint32_t> misses_{0};
     std::atomic<Nanos> taken_{0};
     std::atomic<bool> incomplete_{false};
     std::atomic<std::uint64_t> good_in_{0};

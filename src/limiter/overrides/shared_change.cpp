@@ -19,6 +19,9 @@ constexpr const char* not_usable =
     "what Redis has of them cannot be used, and this machine has seen none before: set it on another "
     "machine, or delete the key that error.log names";
 
+constexpr const char* no_tree_takes_them =
+    "they are above 16 MB or 250,000 fields: delete the key that error.log names";
+
 /// It may read: what there is was read before.
 constexpr const char* not_writable =
     "noperm: its user may not write to the key: give it ~ with that key, %R~ is not enough";
@@ -85,6 +88,10 @@ void SharedChange::on_overrides(OverridesCommand::Kind kind, Delivery delivery, 
 /// If what there is cannot be used, all that this machine knows is written with the change, unless
 /// somebody else has done so meanwhile.
 void SharedChange::take_read(const Reply& reply) {
+    if (reply.tree != nullptr && reply.tree->is_malformed()) {
+        finish(Trouble::unavailable, reply.tree->lacks_memory() ? no_memory : no_tree_takes_them);
+        return;
+    }
     SharedOverrides shared;
     if (!read_overrides(*store_, reply, asked_, shared)) {
         finish(Trouble::unavailable, explain(Fault::malformed));

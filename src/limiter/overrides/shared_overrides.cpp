@@ -128,6 +128,7 @@ private:
     void on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept override;
     bool take_version(const Reply& reply) noexcept;
     void take_whole(const Reply& reply);
+    void refuse_whole() noexcept;
 
     const StoreConf& store_;
     Nanos asked_ = 0;
@@ -155,6 +156,10 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
 /// what it is told may be of before.
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
     if (delivery != Delivery::answered || store_.shared_overrides->has_taken_since(asked_)) {
+        const bool missed = kind == OverridesCommand::Kind::whole && delivery == Delivery::in_doubt;
+        if (missed && store_.shared_overrides->miss(version_)) {
+            refuse_whole();
+        }
         delete this;
         return;
     }
@@ -215,11 +220,18 @@ bool Look::take_version(const Reply& reply) noexcept {
     return version.integer != state.version() || store_.zone->overrides().has_free_place(now_millis());
 }
 
-/// What no tree holds cannot be changed either: a change reads the whole first.
+/// What no tree holds, or what takes longer than charge_timeout to come, would be read each second. It cannot
+/// be changed either: a change reads the whole first.
+void Look::refuse_whole() noexcept {
+    store_.shared_overrides->refuse(version_);
+    tell_unusable(store_, describe(SharedError::too_large), Remedy::deletion);
+}
+
 void Look::take_whole(const Reply& reply) {
     if (reply.tree != nullptr && reply.tree->is_malformed()) {
-        store_.shared_overrides->refuse(version_);
-        tell_unusable(store_, describe(SharedError::too_large), Remedy::deletion);
+        if (!reply.tree->lacks_memory()) {
+            refuse_whole();
+        }
         return;
     }
     SharedOverrides shared;
