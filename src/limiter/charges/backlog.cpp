@@ -105,7 +105,7 @@ Backlog::Added Backlog::add(std::string_view key, const Debt& owed, Millis now) 
     return added;
 }
 
-bool Backlog::may_search() noexcept {
+bool Backlog::may_search(const Search& search) noexcept {
     if (turn_ != msec_now()) {
         turn_ = msec_now();
         looked_ = 0;
@@ -113,9 +113,9 @@ bool Backlog::may_search() noexcept {
     const std::uint64_t waiting = count();
     if (searched_ != waiting) {
         searched_ = waiting;
-        search();
+        of_all_.in_vain = 0;
     }
-    const bool more = waiting != 0 && in_vain_ < zone_.debts().sets();
+    const bool more = waiting != 0 && search.in_vain < zone_.debts().sets();
     cut_short_ = more && looked_ >= sets_a_turn;
     return more && !cut_short_;
 }
@@ -143,26 +143,29 @@ bool Backlog::take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::str
     return taken;
 }
 
-bool Backlog::take(std::string& key, Debt& owed) {
+bool Backlog::take(Which which, std::string& key, Debt& owed) {
     // A leaving worker may know another address of the shard than those that stay.
     if (is_leaving() && !zone_.is_last()) {
         return false;
     }
     DebtTable& table = zone_.debts();
-    const auto ours = [this](const DebtRecord& waiting) { return is_ours(waiting.shard); };
+    const auto wanted = [this, which](const DebtRecord& waiting) {
+        return (which == Which::all || waiting.window_kind == WindowKind::bucket) && is_ours(waiting.shard);
+    };
     key.reserve(DebtRecord::max_key);  // the only thing that may throw
-    for (; may_search(); ++set_, ++looked_, ++in_vain_) {
-        set_ = set_ < table.sets() ? set_ : 0;
+    Search& search = which == Which::all ? of_all_ : of_buckets_;
+    for (; may_search(search); ++search.set, ++looked_, ++search.in_vain) {
+        search.set = search.set < table.sets() ? search.set : 0;
         WindowId found;
         bool any = false;
-        table.visit(set_, [&](const WindowId& id, const DebtRecord& waiting) {
-            if (waits(waiting.kind) && ours(waiting)) {
+        table.visit(search.set, [&](const WindowId& id, const DebtRecord& waiting) {
+            if (waits(waiting.kind) && wanted(waiting)) {
                 found = id;
                 any = true;
             }
         });
-        if (any && take_out(found, ours, owed, &key)) {
-            in_vain_ = 0;
+        if (any && take_out(found, wanted, owed, &key)) {
+            search.in_vain = 0;
             return true;
         }
     }

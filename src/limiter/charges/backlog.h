@@ -67,18 +67,27 @@ public:
     };
     Added add(std::string_view key, const Debt& owed, Millis now) noexcept;
 
+    enum class Which : unsigned char { all, of_buckets };
+
     /// Takes out the charges of one window, perhaps a closed one. False if this turn's part of the zone has
-    /// nothing; while searching() there is more to look through.
-    bool take(std::string& key, Debt& owed);
+    /// nothing; while searching() there is more to look through. What is added meanwhile for buckets is
+    /// found `of_buckets` after the next search().
+    bool take(Which which, std::string& key, Debt& owed);
 
     /// The last take() stopped at that limit, with more of the zone to look through.
     bool searching() const noexcept { return cut_short_; }
 
     /// The next take() starts after the last one found, because the primary refused that.
-    void move_on() noexcept { ++set_; }
+    void move_on() noexcept {
+        ++of_all_.set;
+        ++of_buckets_.set;
+    }
 
     /// Lets take() search the zone again although it found nothing.
-    void search() noexcept { in_vain_ = 0; }
+    void search() noexcept {
+        of_all_.in_vain = 0;
+        of_buckets_.in_vain = 0;
+    }
 
     /// Takes out the charges of the window of `id`, whose Redis key is `key`, and its refunds to the window
     /// that ends at `reset`. Calls fn(Debt) for each.
@@ -101,7 +110,12 @@ public:
 private:
     static constexpr std::size_t sets_a_turn = 512;
 
-    bool may_search() noexcept;
+    struct Search {
+        std::size_t set = 0;      // set of the zone where it goes on
+        std::size_t in_vain = 0;  // sets since it began, or since it found one
+    };
+
+    bool may_search(const Search& search) noexcept;
     bool take_one(const WindowId& debt, Debt& owed) noexcept;
     template <typename Wanted>
     bool take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept;
@@ -112,9 +126,9 @@ private:
     const Routes& routes_;
     const Route route_;
     const Guide& guide_;
-    std::size_t set_ = 0;         // set of the zone where the search goes on
-    std::size_t in_vain_ = 0;     // sets since the search began, or since it found one
-    std::uint64_t searched_ = 0;  // how many waited in the zone then
+    Search of_all_;
+    Search of_buckets_;           // passes over windows
+    std::uint64_t searched_ = 0;  // how many waited in the zone as of_all_ began, or found one
     std::size_t looked_ = 0;      // sets in this turn of the event loop
     Msec turn_ = 0;
     bool cut_short_ = false;

@@ -283,11 +283,6 @@ void Charges::go_before(const WindowId& id) noexcept {
     nodes_.primary().expect_more(!queued_.empty());
 }
 
-void Charges::send_last() noexcept {
-    batch_.clear();
-    send_queued(queued_.size());
-}
-
 /// Those of the same window that are not answered leave before a refund: their numbers are lower.
 void Charges::send(ChargeCommand& command) noexcept {
     if (command.owed.kind == DebtKind::refunds) {
@@ -327,27 +322,33 @@ bool Charges::send_unanswered(const WindowId* id, bool probes) noexcept {
     }
 }
 
-/// Some charges of the backlog go into this batch, or one charge of it as the probe. Refunds that were not
-/// answered go before them.
+/// Some charges of the backlog go into this batch, or one charge of it as the probe; or those of buckets
+/// alone.
 void Charges::send_backlog() noexcept {
     const bool probes = !gate_.is_trusted();
     // Charges of windows stay queued only while the gate is open, which it is not while a probe is on its
     // way.
     const bool may = gate_.is_open() ? !probes || queued_.empty() : gate_.may_probe();
-    if (!nodes_.primary().usable() || gate_.pauses() || !may) {
-        return;
+    if (nodes_.primary().usable() && !gate_.pauses() && may) {
+        send_waiting(Backlog::Which::all, probes ? 1 : max_waited, probes);
+    } else if (gate_.lets_waiting_buckets_pass()) {
+        send_waiting(Backlog::Which::of_buckets, gate_.is_proven() ? max_waited : 1, false);
     }
+}
+
+/// Refunds that were not answered are to windows, and go before all else.
+void Charges::send_waiting(Backlog::Which which, std::size_t most, bool probes) noexcept {
     const Millis now = now_millis();
-    const std::size_t most = probes ? 1 : max_waited;
     std::size_t sent = 0;
-    while (sent != most && unanswered_.size() != 0 && send_unanswered(nullptr, probes)) {
+    while (which == Backlog::Which::all && sent != most && unanswered_.size() != 0 &&
+           send_unanswered(nullptr, probes)) {
         ++sent;
     }
     std::size_t closed = 0;
     while (sent < most && closed < max_closed) {
         try {
             ChargeCommand& command = ChargeCommand::take(*this);
-            if (!waiting_.take(command.key, command.owed)) {
+            if (!waiting_.take(which, command.key, command.owed)) {
                 ChargeCommand::put_back(command);
                 break;
             }

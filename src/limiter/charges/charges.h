@@ -148,7 +148,10 @@ public:
     void go_before(const WindowId& id) noexcept;
 
     /// Sends what is left, all of it: the worker, or its configuration, is at its end.
-    void send_last() noexcept;
+    void send_last() noexcept {
+        batch_.clear();
+        send_queued(queued_.size());
+    }
 
     /// The primary is not usable any more, or takes no writes: a probe has to show that it does again. What
     /// is queued waits in the backlog.
@@ -240,6 +243,7 @@ private:
     void send(ChargeCommand& command) noexcept;
     void send_queued(std::size_t most) noexcept;
     void send_backlog() noexcept;
+    void send_waiting(Backlog::Which which, std::size_t most, bool probes) noexcept;
     void on_gate() noexcept override { send_batch(); }
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;

@@ -32,17 +32,24 @@ void Gate::change_primary(bool first) noexcept {
     retry_.clear();
 }
 
-bool Gate::pause() noexcept {
+bool Gate::begin_pause() noexcept {
     if (pauses()) {
         return false;
     }
+    holds_buckets_ = false;
     retry_.set(backoff_.next(random_bits()));
     return true;
 }
 
+bool Gate::pause() noexcept {
+    const bool begins = begin_pause();
+    holds_buckets_ = true;
+    return begins;
+}
+
 void Gate::refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept {
     needs_ = is_of_command(fault) ? needs : Proof::other;
-    if (!pause()) {
+    if (!begin_pause()) {
         return;
     }
     try {
@@ -58,10 +65,10 @@ void Gate::refused(Fault fault, std::string_view command, const Reply& reply, Pr
 }
 
 bool Gate::prove(Proof proof) noexcept {
+    proven_ = msec_now();
     if (proof < needs_) {
         return false;
     }
-    proven_ = msec_now();
     const bool opens = !is_open();
     if (opens) {
         state_ = State::open;

@@ -35,9 +35,11 @@ public:
 
     bool is_open() const noexcept { return state_ == State::open; }
 
-    /// Charges that waited may be sent before the primary has answered a probe: it has taken a write just
-    /// before.
-    bool is_trusted() const noexcept { return is_open() && msec_now() - proven_ < trust; }
+    /// Charges that waited may be sent, many at once: the primary has taken a write just before.
+    bool is_proven() const noexcept { return msec_now() - proven_ < trust; }
+
+    /// They need no probe, then.
+    bool is_trusted() const noexcept { return is_open() && is_proven(); }
 
     /// A refusal was not long ago: nothing that waits is sent yet.
     bool pauses() const noexcept { return retry_.armed(); }
@@ -54,7 +56,7 @@ public:
     /// The shard has another primary, the first one if `first`.
     void change_primary(bool first) noexcept;
 
-    /// The next try comes after a while. False: that is so already.
+    /// The next try comes after a while, of what waits for buckets, too. False: a pause is on already.
     bool pause() noexcept;
 
     /// The write that the primary has taken. Each proves what those above it do, too.
@@ -73,6 +75,11 @@ public:
         return needs_ == Proof::window && nodes_.primary().usable() && nodes_.primary().takes_writes();
     }
 
+    /// What has waited for buckets need not wait, either.
+    bool lets_waiting_buckets_pass() const noexcept {
+        return lets_buckets_pass() && !(pauses() && holds_buckets_);
+    }
+
     /// The primary has taken a write. True: that has opened the gate.
     bool prove(Proof proof) noexcept;
 
@@ -88,11 +95,14 @@ private:
 
     static void on_retry(void* self) noexcept;
 
+    bool begin_pause() noexcept;
+
     Nodes& nodes_;
     const bool in_cluster_;
     Owner& owner_;
     State state_ = State::open;
     Proof needs_ = Proof::other;  // to open, since the last refusal
+    bool holds_buckets_ = false;  // the pause is no refusal's alone
     Msec proven_ = 0;             // when the primary was last seen to take a write
     Backoff backoff_;
     OutageLog refusals_;

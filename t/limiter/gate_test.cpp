@@ -1,0 +1,124 @@
+// A primary takes some charges and refuses others: those that it takes are stored in time, and those that it
+// refuses are tried seldom.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "t/limiter/one_machine.h"
+#include "t/limiter/scripted_cluster.h"
+
+namespace rate_limit::world::gate_test {
+namespace {
+
+constexpr std::uint64_t clients = 100;
+
+/// A user may charge buckets and open no windows, and 200 windows wait.
+void wait_for_windows(Scenario& world, Server& server) {
+    world.setup.limits.push_back({"b", "3600r/h", "charge_refund", 1000});
+    world.worker();
+    world.pass(1'000);
+    server.state.forbidden = {"hset"};
+    for (int i = 0; i < 200; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup("w" + std::to_string(i)).under({"w"})), "PASSED");
+    }
+    world.pass(20'000);
+}
+
+/// Each client has taken 1 of its bucket, and costs 40: half a minute's tokens and more. The primary goes
+/// away before it hears of that.
+void owe_to_buckets(Scenario& world, const std::function<void()>& go_away) {
+    std::vector<ClientRequest*> requests;
+    for (std::uint64_t i = 0; i < clients; ++i) {
+        requests.push_back(&world.begin(RequestSetup("b" + std::to_string(i)).under({"b"})));
+    }
+    world.pass(100);
+    go_away();
+    world.pass(100);
+    for (ClientRequest* request : requests) {
+        request->end_at_cost(40);
+    }
+    world.pass(1'000);
+}
+
+/// It does not wait behind the windows until it is worth nothing any more, though no request comes; and is
+/// sent by many at once, for the way is long.
+TEST(WhatBucketsAreOwed, DoesNotWaitBehindWindowsThatAreRefused) {
+    OneMachine world({"w", "1000r/h"});
+    Server& server = world.primary.server();
+    wait_for_windows(world, server);
+    owe_to_buckets(world, [&world] { world.primary.kill(true); });
+    world.primary.link().there += 40'000;
+    EXPECT_EQ(counted(world, Write::charges_stored), 0U);
+    world.primary.start();
+    world.pass(3'000);
+    const std::uint64_t before = server.commands();
+    EXPECT_EQ(counted(world, Write::charges_stored), clients);
+    world.pass(30'000);
+    EXPECT_LE(server.commands() - before, 60U) << "windows are tried seldom";
+    EXPECT_EQ(world.logged("takes charges again"), 0U);
+    server.state.forbidden.clear();
+    EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == clients + 200; }, 10'000));
+    EXPECT_EQ(counted(world, Write::charges_expired), 0U);
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
+}
+
+/// A primary that comes back may answer PING, and no writes to buckets. What is sent to it then ends in
+/// doubt: it is one charge at a time, also after one of a window was refused.
+TEST(WhatBucketsAreOwed, IsTriedByOneCharge) {
+    Scenario world({"w", "1000r/h"});
+    Redis redis(world.events, world.network, "10.0.0.9:6379");
+    bool writes = true;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     relaying(redis, [&writes](const Command& words, ScriptedClient&, std::string answer) {
+                         return writes || !is_write(words) ? ScriptedReply(std::move(answer))
+                                                           : hold("writes", answer);
+                     }));
+    wait_for_windows(world, redis.server());
+    owe_to_buckets(world, [&primary] { primary.stop(); });
+    writes = false;
+    primary.start();
+    world.pass(30'000);
+    EXPECT_GE(counted(world, Loss::charges_in_doubt), 1U);
+    EXPECT_LE(counted(world, Loss::charges_in_doubt), 20U);
+    EXPECT_EQ(counted(world, Write::charges_stored), 0U);
+}
+
+/// A slot moves to a node that is down, while windows wait that the user may not open. What a bucket of that
+/// slot is owed is tried now and then.
+TEST(WhatBucketsAreOwed, IsTriedSeldomWhereItIsLedNowhere) {
+    constexpr const char* node = "10.0.0.1:7000";
+    Scenario world({"w", "1000r/h"});
+    world.setup.limits.push_back({"b", "60r/h", "charge_refund", 1000});
+    StoreSetup store;
+    store.seeds = {node};
+    world.setup.stores = {store};
+    std::size_t led = 0;
+    Scripted from(
+        world.events, world.network, node, [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+            const bool of_bucket = words.size() > 1 && words[1] == script(ScriptName::bucket).digest();
+            led += of_bucket ? 1 : 0;
+            return words[0] == "cluster" ? one_primary(node)
+                   : of_bucket           ? ask(*slot_of(words), "10.0.0.2:7000")
+                   : words[0] == "hmget" ? ScriptedReply(hmget({}, {}))
+                   : is_write(words) ? error("NOPERM this user has no permissions to run the 'hset' command")
+                                     : fallback(words);
+        });
+    world.worker();
+    world.pass(2'000);
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup("w" + std::to_string(i)).under({"w"})), "PASSED");
+    }
+    world.pass(20'000);
+    EXPECT_EQ(world.logged("refuses charges: noperm"), 1U);
+    EXPECT_EQ(world.ask(RequestSetup("b").under({"b"})), "ERROR_ALLOWED");
+    world.pass(100);
+    EXPECT_GE(led, 1U);
+    led = 0;
+    world.pass(10'000);
+    EXPECT_LE(led, 20U);
+}
+
+}  // namespace
+}  // namespace rate_limit::world::gate_test
