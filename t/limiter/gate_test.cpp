@@ -120,5 +120,47 @@ TEST(WhatBucketsAreOwed, IsTriedSeldomWhereItIsLedNowhere) {
     EXPECT_LE(led, 20U);
 }
 
+/// A user may charge open windows and open none. Each charge of an open one that is taken opens the gate to
+/// those that are not: that comes ever more seldom.
+TEST(TheGateOfCharges, FlapsSeldomWhereOpenWindowsAloneAreCharged) {
+    constexpr std::size_t seconds = 60;
+    for (const char* right : {"hset", "pexpire"}) {
+        for (const auto& [hot, cold] : {std::pair(5, 400), std::pair(400, 5)}) {
+            SCOPED_TRACE(right + std::string(" ") + std::to_string(hot));
+            OneMachine world({"w", "100000r/h"});
+            world.worker();
+            world.pass(1'000);
+            std::uint64_t asked = 0;
+            const auto ask_all = [&](const std::string& name, int count, Msec gap) {
+                for (int i = 0; i < count; ++i, ++asked) {
+                    world.ask(RequestSetup(name + std::to_string(i)).under({"w"}));
+                    world.pass(gap);
+                }
+            };
+            ask_all("hot", hot, 0);
+            world.pass(3'000);
+            Server& server = world.primary.server();
+            server.state.forbidden = {right};
+            ask_all("cold", cold, 0);
+            const std::uint64_t before = server.commands();
+            const std::uint64_t from = asked;
+            while (asked < from + 100 * seconds) {
+                ask_all("hot", hot, 9);
+            }
+            EXPECT_LE(server.commands() - before, 2 * (asked - from)) << "a check and a charge of each";
+            EXPECT_LE(world.logged("takes charges again"), 8 + seconds / 2);
+            server.state.forbidden.clear();
+            EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == asked; }, 6'000));
+            world.pass(10'000);
+            for (std::size_t second = 0; second < 20; ++second) {
+                ask_all("new" + std::to_string(second), 100, 9);
+                world.pass(100);
+                EXPECT_EQ(counted(world, Write::charges_stored), asked);
+            }
+            EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace rate_limit::world::gate_test

@@ -48,7 +48,11 @@ bool Gate::pause() noexcept {
 }
 
 void Gate::refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept {
-    needs_ = is_of_command(fault) ? needs : Proof::other;
+    needs_ = Proof::other;
+    if (is_of_command(fault)) {
+        needs_ = needs;
+        command_refused_ = msec_now();
+    }
     if (!begin_pause()) {
         return;
     }
@@ -77,7 +81,8 @@ bool Gate::prove(Proof proof) noexcept {
         retry_.clear();
         refusals_.ended();
     }
-    if (opens || !pauses()) {
+    const bool flaps = command_refused_ && msec_now() - *command_refused_ < remembered;
+    if (!flaps && (opens || !pauses())) {
         backoff_.reset();
     }
     return opens;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -93,6 +94,10 @@ private:
     /// For so many milliseconds after the answer to a write charges that waited need no probe.
     static constexpr Msec trust = 100;
 
+    /// For so many milliseconds after a command was refused the backoff goes on where it was: what waits for
+    /// the one command is refused again just as another one has opened the gate.
+    static constexpr Msec remembered = 2 * Backoff::longest_wait;
+
     static void on_retry(void* self) noexcept;
 
     bool begin_pause() noexcept;
@@ -101,9 +106,10 @@ private:
     const bool in_cluster_;
     Owner& owner_;
     State state_ = State::open;
-    Proof needs_ = Proof::other;  // to open, since the last refusal
-    bool holds_buckets_ = false;  // the pause is no refusal's alone
-    Msec proven_ = 0;             // when the primary was last seen to take a write
+    Proof needs_ = Proof::other;           // to open, since the last refusal
+    bool holds_buckets_ = false;           // the pause is no refusal's alone
+    Msec proven_ = 0;                      // when the primary was last seen to take a write
+    std::optional<Msec> command_refused_;  // when one last was
     Backoff backoff_;
     OutageLog refusals_;
     Timer retry_{this, on_retry, Timer::Worker::leaves};
