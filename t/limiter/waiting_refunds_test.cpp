@@ -1,9 +1,11 @@
 // A refund while the primary is away waits, summed with what is charged, and arrives when it is
-// back; not in a later window. A primary that refuses writes leaves reservations to rate_limit_on_error, and
-// answers reads.
+// back; not in a later window. So does one while no script may run. A primary that refuses writes leaves
+// reservations to rate_limit_on_error, and answers reads.
 
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "t/limiter/one_machine.h"
 
@@ -80,6 +82,59 @@ TEST_P(RefusedWrites, LeaveReservationsToOnErrorAndReadsGoOn) {
 INSTANTIATE_TEST_SUITE_P(Each, RefusedWrites,
                          testing::Values("OOM command not allowed when used memory > 'maxmemory'.",
                                          "READONLY You can't write against a read only replica."));
+
+constexpr std::uint64_t clients = 100;
+
+/// Three requests of each client are admitted; one stays, and two turn out to be free while something is
+/// forbidden for a second.
+void refund_without(OneMachine& world, const std::set<std::string, std::less<>>& rights) {
+    world.worker();
+    world.pass(1'000);
+    std::vector<ClientRequest*> free;
+    for (std::uint64_t i = 0; i < clients; ++i) {
+        const std::string key = "k" + std::to_string(i);
+        EXPECT_EQ(world.ask(key), "PASSED");
+        free.push_back(&world.begin(key));
+        free.push_back(&world.begin(key));
+    }
+    world.pass(100);
+    world.primary.server().state.forbidden = rights;
+    for (ClientRequest* request : free) {
+        request->end(true);
+        world.pass(5);
+    }
+    world.primary.server().state.forbidden.clear();
+    world.pass(10'000);
+}
+
+/// No script may run for a while: what goes back waits as what is charged does, and goes back once.
+TEST(WaitingRefunds, ArriveWhereNoScriptMightRun) {
+    OneMachine world({"default", "1000r/h", "charge_refund"});
+    refund_without(world, {"eval", "evalsha"});
+    EXPECT_EQ(counted(world, Write::refunds_stored), 2 * clients);
+    for (std::uint64_t i = 0; i < clients; ++i) {
+        EXPECT_EQ(world.primary.used(stored_key("k" + std::to_string(i))), 1);
+    }
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
+}
+
+TEST(WaitingRefunds, ArriveInBucketsWhereNoScriptMightRun) {
+    OneMachine world({"default", "60r/h", "charge_refund", 100});
+    refund_without(world, {"eval", "evalsha"});
+    EXPECT_EQ(counted(world, Write::refunds_stored), 2 * clients);
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
+}
+
+/// A script may run, and not do all: perhaps it never may, and charges need not what it lacks. What it would
+/// give back is dropped, counted and told, and charges do not wait.
+TEST(RefusedRefunds, AreDroppedAndToldWhereTheirScriptMayNotDoAll) {
+    OneMachine world({"default", "1000r/h", "charge_refund"});
+    refund_without(world, {"hlen"});
+    EXPECT_EQ(counted(world, Write::refunds_stored), 0U);
+    EXPECT_EQ(counted(world, Write::refunds_dropped), 2 * clients);
+    EXPECT_EQ(world.logged("for .* were dropped: noperm: .*[(]200 dropped so far[)]"), 1U);
+    EXPECT_EQ(world.logged("refuses charges"), 0U);
+}
 
 }  // namespace
 }  // namespace rate_limit::world::waiting_refunds_test

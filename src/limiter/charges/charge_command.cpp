@@ -144,10 +144,10 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         node.submit(*this);
         return;
     }
-    // Charges of windows need none of the rights that a refund, or the script of a bucket, may lack, and do
-    // not wait behind them.
-    const bool refund = owed.kind == DebtKind::refunds;
-    const bool alone = fault == Fault::noperm && (refund || (owed.of_bucket() && lacks_right_within(reply)));
+    // Charges of windows need none of the rights that the script of a refund, or of a bucket, may lack, and
+    // do not wait behind those; nor behind a refund that was not answered, which would be tried first each
+    // time.
+    const bool alone = fault == Fault::noperm && (again || (!owed.moves_on() && lacks_right_within(reply)));
     if (blame == Blame::writes && !alone) {
         give_up();
         owner->refused(node, fault, name(), reply, proof());
