@@ -14,12 +14,45 @@ std::string_view TreeReply::Value::text() const noexcept {
     if (!is_text() && !is_error()) {
         return {};
     }
-    const Part& part = tree_->parts_[index_];
-    return {tree_->text_.data() + part.number, part.size};
+    return tree_->text_of(tree_->parts_[index_]);
 }
 
 std::size_t TreeReply::Value::count() const noexcept {
     return is_array() ? tree_->parts_[index_].size : 0;
+}
+
+std::string_view TreeReply::Value::texts() const noexcept {
+    if (tree_ == nullptr) {
+        return {};
+    }
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    for (std::size_t i = index_; i < tree_->behind(index_); ++i) {
+        const Part& part = tree_->parts_[i];
+        if (part.has_text()) {
+            begin = end == 0 ? static_cast<std::size_t>(part.number) : begin;
+            end = static_cast<std::size_t>(part.number) + part.size;
+        }
+    }
+    return {tree_->text_.data() + begin, end - begin};
+}
+
+bool TreeReply::Value::operator==(const Value& other) const noexcept {
+    if (tree_ == nullptr || other.tree_ == nullptr) {
+        return is_nil() && other.is_nil();
+    }
+    // Arrays of equal sizes whose elements are equal end at the same place.
+    const Part* part = &tree_->parts_[index_];
+    const Part* const end = tree_->parts_.data() + tree_->behind(index_);
+    const Part* of_other = &other.tree_->parts_[other.index_];
+    for (; part != end; ++part, ++of_other) {
+        if (part->kind != of_other->kind || part->size != of_other->size ||
+            (part->kind == Kind::integer && part->number != of_other->number) ||
+            (part->has_text() && tree_->text_of(*part) != other.tree_->text_of(*of_other))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 TreeReply::Iterator TreeReply::Value::begin() const noexcept {

@@ -37,9 +37,14 @@ public:
         bool is_error() const noexcept { return kind() == Kind::error; }
         bool is_text() const noexcept { return kind() == Kind::bulk || kind() == Kind::status; }
 
-        std::int64_t integer() const noexcept;   ///< 0 unless an integer
-        std::string_view text() const noexcept;  ///< empty unless bulk, status or error
-        std::size_t count() const noexcept;      ///< how many elements an array has; 0 for all else
+        std::int64_t integer() const noexcept;    ///< 0 unless an integer
+        std::string_view text() const noexcept;   ///< empty unless bulk, status or error
+        std::size_t count() const noexcept;       ///< how many elements an array has; 0 for all else
+        std::string_view texts() const noexcept;  ///< its own, or all in it, one after the other
+
+        /// Whether both are the same, with all that is in them.
+        bool operator==(const Value& other) const noexcept;
+        bool operator!=(const Value& other) const noexcept { return !(*this == other); }
 
         /// The elements of an array; none for all else.
         Iterator begin() const noexcept;
@@ -105,6 +110,10 @@ private:
         std::int64_t number = 0;  // an integer; where a text begins; the part behind an array's last
         std::uint32_t size = 0;   // bytes of a text, elements of an array
         Kind kind = Kind::nil;
+
+        bool has_text() const noexcept {
+            return kind == Kind::bulk || kind == Kind::status || kind == Kind::error;
+        }
     };
 
     /// An array that more elements belong to.
@@ -119,6 +128,9 @@ private:
     bool append(const Part& part) noexcept;
     void refuse(State why = State::malformed) noexcept;
     std::size_t behind(std::size_t index) const noexcept;
+    std::string_view text_of(const Part& part) const noexcept {
+        return {text_.data() + part.number, part.size};
+    }
 
     std::vector<Part> parts_;  // an array before its elements
     std::string text_;

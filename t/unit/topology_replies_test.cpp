@@ -89,6 +89,12 @@ TEST(ClusterSlots, OneGroupForEachPrimary) {
     EXPECT_EQ(
         slots_of(array({line(0, 100, {a}), line(102, 200, {a}), line(101, 101, {a}), line(201, 201, {b})})),
         "10.0.0.1:7001: 0-200\nredis-2.test:7002: 201\n");
+    EXPECT_EQ(
+        slots_of(array({line(0, 1, {a, b}), line(2, 3, {d, b}), line(4, 5, {a, b}), line(6, 7, {a, c}),
+                        line(8, 8, {d})})),
+        "10.0.0.1:7001 <- [::1]:7003 redis-2.test:7002: 0-1 4-7\n10.0.0.1:7004 <- redis-2.test:7002: 2-3 "
+        "8\n")
+        << "primaries that differ in their port alone, and replicas of some of their lines";
     EXPECT_EQ(slots_of(array({})), "") << "no slots are assigned";
     EXPECT_EQ(slots_of(array({line(7, 7, {a, a})})), "10.0.0.1:7001: 7\n") << "nobody follows itself";
 }
@@ -182,6 +188,7 @@ TEST(ClusterSlots, OfAFullyFragmentedCluster) {
     std::size_t ranges = 0;
     for (const Group& group : topology.groups) {
         EXPECT_EQ(group.replicas.size(), 1U);
+        EXPECT_LE(group.replicas.capacity(), 2U) << "nodes that many lines name are read once";
         ranges += group.slots.size();
     }
     EXPECT_EQ(ranges, 16384U);

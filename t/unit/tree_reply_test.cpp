@@ -58,6 +58,46 @@ TEST(TreeReply, HoldsAllOfAReply) {
     }
 }
 
+TEST(TreeReply, HasValuesThatAreEqualWithAllThatIsInThem) {
+    const std::string replies[] = {
+        ":17\r\n",
+        ":18\r\n",
+        bulk("17"),
+        "+17\r\n",
+        bulk(""),
+        "$-1\r\n",
+        "*0\r\n",
+        array(1) + bulk("17"),
+        array(1) + ":17\r\n",
+        array(2) + bulk("a") + bulk("bc"),
+        array(2) + bulk("ab") + bulk("c"),
+        array(2) + array(1) + ":1\r\n:2\r\n",
+        array(2) + ":1\r\n" + array(1) + ":2\r\n",
+    };
+    for (const std::string& one : replies) {
+        for (const std::string& other : replies) {
+            // Behind other values, and before some.
+            const RawTree tree(array(4) + bulk("x") + one + other + bulk("y"));
+            auto at = ++tree->root().begin();
+            const TreeReply::Value first = *at;
+            EXPECT_EQ(first == *++at, one == other) << one << other;
+            EXPECT_EQ(first == RawTree(one)->root(), true) << one;
+        }
+        EXPECT_EQ(RawTree(one)->root() == TreeReply::Value(), one == "$-1\r\n") << one;
+    }
+}
+
+TEST(TreeReply, HasAllTextsOfAValueInOne) {
+    const RawTree tree(array(3) + bulk("x") + array(4) + bulk("") + bulk("a") + ":1\r\n" + array(2) +
+                       "$-1\r\n" + bulk("bc") + bulk("y"));
+    auto at = ++tree->root().begin();
+    EXPECT_EQ(at->texts(), "abc");
+    EXPECT_EQ((++at)->texts(), "y");
+    EXPECT_EQ(tree->root().texts(), "xabcy");
+    EXPECT_EQ(RawTree(array(1) + ":1\r\n")->root().texts(), "");
+    EXPECT_EQ(TreeReply::Value().texts(), "");
+}
+
 TEST(TreeReply, ReadsWholeTextsThatAReplyCuts) {
     const std::string text(3 * Reply::max_text, 'x');
     EXPECT_EQ(RawTree(bulk(text))->root().text(), text);

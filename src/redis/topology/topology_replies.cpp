@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "redis/keys/routes.h"
@@ -47,24 +48,11 @@ public:
         if (!slot(*at, first) || !slot(*++at, last)) {
             return false;
         }
-        Endpoint primary;
-        const Announced named = node(*++at, primary);
-        if (named == Announced::wrong) {
-            return false;
+        Named& named = named_[(++at)->texts()];
+        if (named.group == nullptr || !same_nodes(named.line, line)) {
+            named = {line, read_nodes(line)};
         }
-        Group* const group = named == Announced::known ? &groups_[primary] : &unserved_;
-        group->primary = std::move(primary);
-        for (++at; at != line.end(); ++at) {
-            Endpoint replica;
-            const Announced announced = node(*at, replica);
-            if (announced == Announced::wrong) {
-                return false;
-            }
-            if (announced == Announced::known && replica != group->primary) {
-                group->replicas.push_back(std::move(replica));
-            }
-        }
-        return give(first, last, group);
+        return named.group != nullptr && give(first, last, named.group);
     }
 
     Topology finish() {
@@ -88,6 +76,40 @@ public:
     }
 
 private:
+    /// The nodes of a line, and the group that they are of; null: they are none.
+    struct Named {
+        Value line;
+        Group* group = nullptr;
+    };
+
+    static TreeReply::Iterator nodes_of(Value line) noexcept { return ++ ++line.begin(); }
+
+    static bool same_nodes(Value line, Value other) noexcept {
+        return std::equal(nodes_of(line), line.end(), nodes_of(other), other.end());
+    }
+
+    Group* read_nodes(Value line) {
+        auto at = nodes_of(line);
+        Endpoint primary;
+        const Announced named = node(*at, primary);
+        if (named == Announced::wrong) {
+            return nullptr;
+        }
+        Group* const group = named == Announced::known ? &groups_[primary] : &unserved_;
+        group->primary = std::move(primary);
+        for (++at; at != line.end(); ++at) {
+            Endpoint replica;
+            const Announced announced = node(*at, replica);
+            if (announced == Announced::wrong) {
+                return nullptr;
+            }
+            if (announced == Announced::known && replica != group->primary) {
+                group->replicas.push_back(std::move(replica));
+            }
+        }
+        return group;
+    }
+
     static bool slot(Value value, std::uint16_t& slot) noexcept {
         slot = static_cast<std::uint16_t>(value.integer());
         return value.kind() == TreeReply::Kind::integer && value.integer() >= 0 &&
@@ -124,6 +146,8 @@ private:
     }
 
     const Endpoint& asked_;
+    /// By the texts of a line's primary: where slots lie scattered thousands of lines name the same nodes.
+    std::unordered_map<std::string_view, Named> named_;
     std::map<Endpoint, Group> groups_;
     Group unserved_;              // slots of all primaries that are not known
     std::vector<Group*> owners_;  // by slot; null: none is named
