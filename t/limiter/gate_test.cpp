@@ -162,5 +162,23 @@ TEST(TheGateOfCharges, FlapsSeldomWhereOpenWindowsAloneAreCharged) {
     }
 }
 
+/// Where no command may be executed for want of memory, any write that is taken shows that all may be.
+TEST(TheGateOfCharges, IsOpenedByAnyWriteAfterRefusalsOfAll) {
+    OneMachine world({"w", "1000r/h"});
+    world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});
+    world.worker();
+    world.pass(1'000);
+    world.primary.server().state.out_of_memory = true;
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"w"})), "PASSED");
+    }
+    world.pass(30'000);  // tries come seldom
+    world.primary.server().state.out_of_memory = false;
+    EXPECT_EQ(world.ask(RequestSetup("k").under({"r"})), "PASSED");
+    world.pass(100);
+    EXPECT_EQ(world.logged("takes charges again"), 1U);
+    EXPECT_EQ(counted(world, Write::charges_stored), 20U);
+}
+
 }  // namespace
 }  // namespace rate_limit::world::gate_test
