@@ -34,13 +34,13 @@ is $app->requests, 1, 'and does not reach the application';
 $_->flush for $shards->primaries;
 my $other = start_example('ip-burst-and-user-quota', shards => $shards, app => $app, replace => {'10.0.2.1:8080' => $accounts->address});
 my $http  = $other->http;
-my ($begin, $wrong) = (time, 0);
+my ($begun, $wrong) = (monotonic(), 0);
 ++$wrong while $http->get('/', 'Authorization' => 'Bearer wrong')->status == 401 && $wrong < 1000;
 cmp_ok $wrong, '>=', 20, 'twenty attempts at once';
-cmp_ok $wrong, '<=', 20 + 2 * (time - $begin), '... and two more in each second since';
+cmp_ok $wrong, '<=', 20 + 2 * (monotonic() - $begun), '... and two more in each second since';
 my $asked    = $accounts->requests;
 my $rejected = wait_until { my $response = $http->get('/', @mona); $response->status == 429 && $response } what => 'a rejection';
 shows $rejected, 429, {resource => 'burst', limit => 20, remaining => 0, retry_after => 1}, 'then the burst is over, by the address';
-cmp_ok $accounts->requests - $asked, '<=', 2 * (time - $begin), '... mostly without a question to the accounts service';
+cmp_ok $accounts->requests - $asked, '<=', 2 * (monotonic() - $begun), '... mostly without a question to the accounts service';
 
 done;
