@@ -96,7 +96,7 @@ private:
 
     /// For so many milliseconds after a command was refused the backoff goes on where it was: what waits for
     /// the one command is refused again just as another one has opened the gate.
-    static constexpr Msec remembered = 2 * Backoff::longest_wait;
+    static constexpr Msec remembered = Msec{2} * Backoff::longest_wait;
 
     static void on_retry(void* self) noexcept;
 
