@@ -64,6 +64,21 @@ TEST(WhatBucketsAreOwed, DoesNotWaitBehindWindowsThatAreRefused) {
     EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
 }
 
+/// The windows that were refused have closed: none waits that could show that the primary takes those.
+TEST(WhatBucketsAreOwed, IsSentByManyAfterRefusedWindowsHaveClosed) {
+    OneMachine world({"w", "1000r/m"});
+    wait_for_windows(world, world.primary.server());
+    world.pass(70'000);
+    EXPECT_EQ(counted(world, Write::charges_expired), 200U);
+    owe_to_buckets(world, [&world] { world.primary.kill(true); });
+    world.primary.link().there += 40'000;
+    EXPECT_EQ(counted(world, Write::charges_stored), 0U);
+    world.primary.start();
+    world.pass(3'000);
+    EXPECT_EQ(counted(world, Write::charges_stored), clients);
+    EXPECT_EQ(counted(world, Write::charges_expired), 200U);
+}
+
 /// A primary that comes back may answer PING, and no writes to buckets. What is sent to it then ends in
 /// doubt: it is one charge at a time, also after one of a window was refused.
 TEST(WhatBucketsAreOwed, IsTriedByOneCharge) {

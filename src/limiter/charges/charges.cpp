@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/bucket/bucket_account.h"
-#include "core/machine/reading.h"
 #include "limiter/charges/demand.h"
 #include "limiter/worker.h"
 #include "limiter/zone.h"
@@ -84,36 +83,7 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
             count_expired(owed);
         });
     }
-    const Millis now = now_millis();
-    if (what.of_bucket()) {
-        std::int64_t lost = 0;
-        store_.zone->windows().change(what.id, [&](BucketRecord& record) {
-            learn_bucket(record, what.fill, now, answer.used);
-            lost = what.all() ? at_hand(record) : 0;  // they would be had twice
-            record.leased = record.leased - static_cast<std::uint64_t>(lost);
-        });
-        counters_.add(TokenEvent::lost, lost);
-        store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
-        return;
-    }
-    const Terms terms{what.rate, Truth::redis, propose_reset(what.window_kind, what.rate.period, now), now};
-    const std::int64_t waiting = waiting_for(what.id);
-    std::int64_t lost = 0;
-    const auto take = [&](WindowRecord& record) {
-        lost = at_hand(record);
-        if (answer.reset == 0 && record.reset != what.reset && what.reset != 0) {
-            lost = 0;
-            return;  // another window is known, of which this says nothing
-        }
-        take_given_back(record, terms, answer, what.all(), waiting);
-        lost -= at_hand(record);
-    };
-    // The record is made where there is none: a replica may not have heard of this for a while. Without room
-    // that is what requests are told.
-    answer.reset != 0 ? (void)store_.zone->windows().update(what.id, now, take)
-                      : (void)store_.zone->windows().change(what.id, take);
-    store_.zone->windows().change(reading_id_of(what.id), give_up_reading);
-    counters_.add(TokenEvent::lost, lost);
+    counters_.add(TokenEvent::lost, learn_given_back(*store_.zone, what, answer, waiting_for(what.id)));
 }
 
 void Charges::doubt_given_back(const GivingBack& what) noexcept {
@@ -322,16 +292,20 @@ bool Charges::send_unanswered(const WindowId* id, bool probes) noexcept {
     }
 }
 
-/// Some charges of the backlog go into this batch, or one charge of it as the probe; or those of buckets
-/// alone.
+/// Some charges of the backlog go into this batch, or one charge of it as the probe; or those of buckets,
+/// alone or behind the probe.
 void Charges::send_backlog() noexcept {
     const bool probes = !gate_.is_trusted();
     // Charges of windows stay queued only while the gate is open, which it is not while a probe is on its
     // way.
     const bool may = gate_.is_open() ? !probes || queued_.empty() : gate_.may_probe();
-    if (nodes_.primary().usable() && !gate_.pauses() && may) {
+    const bool tries = nodes_.primary().usable() && !gate_.pauses() && may;
+    closing_ = false;
+    if (tries) {
         send_waiting(Backlog::Which::all, probes ? 1 : max_waited, probes);
-    } else if (gate_.lets_waiting_buckets_pass()) {
+    }
+    // Perhaps none of a window waits, which alone could open the gate.
+    if (!closing_ && gate_.lets_waiting_buckets_pass() && (!tries || gate_.is_proven())) {
         send_waiting(Backlog::Which::of_buckets, gate_.is_proven() ? max_waited : 1, false);
     }
 }

@@ -11,6 +11,7 @@
 #include "limiter/charges/backlog.h"
 #include "limiter/charges/charge_command.h"
 #include "limiter/charges/gate.h"
+#include "limiter/charges/giving_back.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/charges/numbered_windows.h"
@@ -27,23 +28,6 @@ struct Charge {
     std::string_view key;  ///< the window's Redis key; copied
     Debt owed;
     bool open = false;  ///< Redis has said that the window is open: a plain HINCRBY may do
-};
-
-/// An operator's order to give back to one window.
-struct GivingBack {
-    /// All that is used, however much that is.
-    static constexpr std::int64_t all_of_it = 9'000'000'000'000'000;
-
-    WindowId id;
-    Rate rate;
-    WindowKind window_kind = WindowKind::first;
-    std::int64_t cost = 0;
-    Millis reset = 0;  ///< end of the window; 0: none is open
-    Nanos token = 0;   ///< time to refill one token of a bucket
-    Nanos fill = 0;    ///< time to fill the bucket; 0: a window
-
-    bool of_bucket() const noexcept { return fill != 0; }
-    bool all() const noexcept { return cost == all_of_it; }
 };
 
 /// Sends the charges and refunds of one shard to its primary. No request waits for them.
