@@ -257,6 +257,34 @@ TEST(SharedOverrides, AreToldEachTimeThatTheyAreGarbage) {
     }
 }
 
+/// Connections lead to two servers in turn, and what one of them has cannot be taken, or never comes.
+TEST(SharedOverrides, AreToldOnceWhereEveryOtherLookIsBad) {
+    for (const bool comes : {true, false}) {
+        SCOPED_TRACE(comes);
+        Scenario world({"default", "1000r/h"}, 1'000);
+        world.setup.stores.front().shares_overrides = true;
+        std::size_t looks = 0;
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                             const bool is_bad = looks > 3 && looks % 2 == 0;
+                             if (words[0] == "hmget" && words[1] == "rl:!overrides") {
+                                 ++looks;
+                                 return array({bulk(looks > 3 && looks % 2 == 0 ? "8" : "7")});
+                             }
+                             return words[0] != "hgetall" ? ScriptedReply(fallback(words))
+                                    : !is_bad             ? ScriptedReply(array({bulk("version"), bulk("7")}))
+                                    : comes               ? ScriptedReply(array({bulk("version"), bulk("8"),
+                                                                                 bulk("default/:a"), bulk("no")}))
+                                                          : hold("whole", "");
+                         });
+        world.worker();
+        world.pass(150'000);
+        EXPECT_GE(looks, 100U);
+        EXPECT_EQ(primary.commands("hgetall").size(), comes ? 2U : 4U);
+        EXPECT_EQ(world.logged("the overrides at"), 1U);
+    }
+}
+
 /// The key's pattern is `%R~`: what there is can be read. The operator is told what is lacking, and so is the
 /// log.
 TEST(SharedOverrides, AreNotChangedWhereTheUserMayOnlyReadThem) {

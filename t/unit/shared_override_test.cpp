@@ -139,6 +139,9 @@ TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
         EXPECT_FALSE(state.tell(3));
         EXPECT_FALSE(state.forbid());
         EXPECT_TRUE(state.is_refused(9));
+        if (round % 2 == 0) {
+            state.look_badly();
+        }
     }
     for (int i = 0; i < 10; ++i) {
         state.look_well();
@@ -153,16 +156,21 @@ TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
 }
 
 TEST(SharedState, IsMissedThreeTimesInARow) {
+    constexpr Nanos taken = 1000;
     SharedState state;
-    EXPECT_FALSE(state.miss(7));
-    EXPECT_FALSE(state.miss(7));
-    EXPECT_FALSE(state.miss(8)) << "another version";
-    EXPECT_FALSE(state.miss(7));
-    EXPECT_FALSE(state.miss(7));
-    state.take({7}, false);
-    EXPECT_FALSE(state.miss(7)) << "it has come meanwhile";
-    EXPECT_FALSE(state.miss(7));
-    EXPECT_TRUE(state.miss(7));
+    EXPECT_FALSE(state.miss(7, taken));
+    EXPECT_FALSE(state.miss(7, taken));
+    EXPECT_FALSE(state.miss(8, taken)) << "another version";
+    EXPECT_FALSE(state.miss(7, taken));
+    EXPECT_FALSE(state.miss(7, taken));
+    state.take({7, 0, taken}, false);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(state.miss(8, taken - 1)) << "by a look that was overtaken";
+    }
+    EXPECT_FALSE(state.miss(7, taken)) << "it has come meanwhile";
+    EXPECT_FALSE(state.miss(7, taken));
+    EXPECT_TRUE(state.miss(7, taken));
+    EXPECT_TRUE(state.miss(7, taken)) << "once more, after it was read again";
 }
 
 TEST(SharedState, OneProcessHasTheTurn) {

@@ -61,12 +61,16 @@ public:
         return refused_.load(std::memory_order_relaxed) == version;
     }
 
-    /// All of this version was asked for, and did not come in time. True: for the third time in a row.
-    bool miss(std::int64_t version) noexcept {
+    /// All of this version was `asked` for, and did not come in time. True: at least for the third time in a
+    /// row. It does not count where a version was taken up meanwhile.
+    bool miss(std::int64_t version, Nanos asked) noexcept {
+        if (has_taken_since(asked)) {
+            return false;
+        }
         if (missed_.exchange(version, std::memory_order_relaxed) != version) {
             misses_.store(0, std::memory_order_relaxed);
         }
-        return misses_.fetch_add(1, std::memory_order_relaxed) + 1 == 3;
+        return misses_.fetch_add(1, std::memory_order_relaxed) + 1 >= 3;
     }
 
     /// The table of this zone, which a random number names, has the last good ones, as far as they have not
@@ -84,6 +88,9 @@ public:
             refused_.store(0, std::memory_order_relaxed);
         }
     }
+
+    /// A look has found what is wrong, and was found before.
+    void look_badly() noexcept { good_looks_.store(0, std::memory_order_relaxed); }
 
     /// The user may not look. True: the log has not said so since ten looks in a row were allowed.
     bool forbid() noexcept {
@@ -109,7 +116,7 @@ public:
 
     /// Notes what the log says of them. False: that is what it has said last.
     bool tell(std::uint32_t what) noexcept {
-        good_looks_.store(0, std::memory_order_relaxed);
+        look_badly();
         return told_.exchange(what, std::memory_order_relaxed) != what;
     }
 

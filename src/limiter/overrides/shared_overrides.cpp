@@ -157,7 +157,7 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
     if (delivery != Delivery::answered || store_.shared_overrides->has_taken_since(asked_)) {
         const bool missed = kind == OverridesCommand::Kind::whole && delivery == Delivery::in_doubt;
-        if (missed && store_.shared_overrides->miss(version_)) {
+        if (missed && store_.shared_overrides->miss(version_, asked_)) {
             refuse_whole();
         }
         delete this;
@@ -211,6 +211,7 @@ bool Look::take_version(const Reply& reply) noexcept {
     }
     version_ = version.integer;
     if (state.is_refused(version.integer)) {
+        state.look_badly();
         return false;
     }
     if (version.integer == state.version() && !state.is_incomplete()) {
