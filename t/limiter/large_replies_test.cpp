@@ -199,7 +199,7 @@ TEST(OverridesThatComeTooSlowly, AreReadThreeTimes) {
     world.worker();
     world.pass(60'000);
     EXPECT_EQ(wholes(), 3U);
-    EXPECT_EQ(world.logged("are above 512 KB: .*; none can be set until you delete that key"), 1U);
+    EXPECT_EQ(world.logged("did not come within charge_timeout in three tries: .*; delete that key"), 1U);
     EXPECT_EQ(world.ask("k"), "PASSED");
     version = "8";
     slow = false;

@@ -285,6 +285,37 @@ TEST(SharedOverrides, AreToldOnceWhereEveryOtherLookIsBad) {
     }
 }
 
+/// The line to the server is slow, and becomes well again.
+TEST(SharedOverrides, AreReadNowAndThenWhereTheyDoNotComeInTime) {
+    Scenario world({"default", "1000r/h"}, 1'000);
+    world.setup.stores.front().shares_overrides = true;
+    bool is_slow = true;
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
+                         if (words[0] == "hmget" && words[1] == "rl:!overrides") {
+                             return array({bulk("7")});
+                         }
+                         return words[0] != "hgetall" ? ScriptedReply(fallback(words))
+                                : is_slow             ? hold("whole", "")
+                                          : array({bulk("version"), bulk("7"), bulk("default/:client"),
+                                                   bulk("1 ban 0 1 9000000000000 ann")});
+                     });
+    const auto reads = [&primary] { return primary.commands("hgetall").size(); };
+    world.worker();
+    world.pass(60'000);
+    EXPECT_EQ(reads(), 3U);
+    world.pass(600'000);
+    EXPECT_EQ(reads(), 5U);
+    EXPECT_EQ(world.logged("are not read, as they did not come within charge_timeout in three tries: .*; "
+                           "delete that key in Redis, or mend the line to its server"),
+              1U);
+    EXPECT_EQ(world.logged("the overrides at"), 1U);
+    is_slow = false;
+    world.pass(300'000);
+    EXPECT_EQ(reads(), 6U);
+    EXPECT_EQ(world.worker().zone().overrides().read(world.at()).size(), 1U);
+}
+
 /// The key's pattern is `%R~`: what there is can be read. The operator is told what is lacking, and so is the
 /// log.
 TEST(SharedOverrides, AreNotChangedWhereTheUserMayOnlyReadThem) {

@@ -104,7 +104,11 @@ TEST(SharedState, KnowsWhichVersionIsNews) {
     state.take({7, taken, taken}, false);
     EXPECT_FALSE(state.is_news({7, taken, taken}));
     state.refuse(9);
-    EXPECT_TRUE(state.is_refused(9));
+    EXPECT_TRUE(state.is_refused(9, taken + 3600 * second));
+    EXPECT_FALSE(state.is_refused(8, taken));
+    state.refuse(9, taken + second);
+    EXPECT_TRUE(state.is_refused(9, taken + second - 1));
+    EXPECT_FALSE(state.is_refused(9, taken + second));
     EXPECT_TRUE(state.tell(3));
     EXPECT_FALSE(state.tell(3));
     EXPECT_TRUE(state.tell(0));
@@ -138,7 +142,7 @@ TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
         }
         EXPECT_FALSE(state.tell(3));
         EXPECT_FALSE(state.forbid());
-        EXPECT_TRUE(state.is_refused(9));
+        EXPECT_TRUE(state.is_refused(9, 0));
         if (round % 2 == 0) {
             state.look_badly();
         }
@@ -147,7 +151,7 @@ TEST(SharedState, IsToldAnewAfterTenGoodLooksInARow) {
         state.look_well();
         state.allow();
     }
-    EXPECT_FALSE(state.is_refused(9));
+    EXPECT_FALSE(state.is_refused(9, 0));
     EXPECT_TRUE(state.forbid());
     SharedState next;
     next.inherit(state);

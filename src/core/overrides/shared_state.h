@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "core/limit/bucket.h"
 
@@ -55,10 +56,14 @@ public:
         taken_.store(of.taken, std::memory_order_relaxed);
     }
 
-    /// This version of what Redis had could not be taken.
-    void refuse(std::int64_t version) noexcept { refused_.store(version, std::memory_order_relaxed); }
-    bool is_refused(std::int64_t version) const noexcept {
-        return refused_.load(std::memory_order_relaxed) == version;
+    /// This version of what Redis had could not be taken: before `until` it is not read again.
+    void refuse(std::int64_t version, Nanos until = std::numeric_limits<Nanos>::max()) noexcept {
+        refused_until_.store(until, std::memory_order_relaxed);
+        refused_.store(version, std::memory_order_relaxed);
+    }
+    bool is_refused(std::int64_t version, Nanos now) const noexcept {
+        return refused_.load(std::memory_order_relaxed) == version &&
+               now < refused_until_.load(std::memory_order_relaxed);
     }
 
     /// All of this version was `asked` for, and did not come in time. True: at least for the third time in a
@@ -130,6 +135,7 @@ private:
     std::atomic<bool> told_forbidden_{false};
     std::atomic<std::int64_t> version_{0};
     std::atomic<std::int64_t> refused_{0};
+    std::atomic<Nanos> refused_until_{0};
     std::atomic<std::int64_t> missed_{0};
     std::atomic<std::uint32_t> misses_{0};
     std::atomic<Nanos> taken_{0};

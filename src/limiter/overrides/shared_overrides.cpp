@@ -34,6 +34,11 @@ constexpr std::uint32_t told_full(std::size_t left) noexcept {
 constexpr std::uint32_t interval = 800;
 constexpr Msec pause = 250;
 
+/// Nanoseconds until a version that did not come in time is read again.
+constexpr Nanos rest = 300'000'000'000;
+
+constexpr const char* too_slow = "not read, as they did not come within charge_timeout in three tries";
+
 /// While no configuration shares any.
 constexpr Msec long_pause = 1000;
 
@@ -70,6 +75,7 @@ enum class Remedy : unsigned char {
     change,    ///< the next override that is set
     deletion,  ///< the key is to be deleted: until then none can be set
     rights,    ///< the user is to have those to read them
+    line,      ///< that to the server is to be mended, or the key is to be deleted
 };
 
 const char* describe(Remedy remedy) noexcept {
@@ -78,6 +84,9 @@ const char* describe(Remedy remedy) noexcept {
             return "the next one that is set replaces what is there";
         case Remedy::deletion:
             return "none can be set until you delete that key in Redis";
+        case Remedy::line:
+            return "delete that key in Redis, or mend the line to its server: they are read again every "
+                   "five minutes";
         default:
             return "give that user +hmget, +hgetall and that key";
     }
@@ -129,6 +138,7 @@ private:
     bool take_version(const Reply& reply) noexcept;
     void take_whole(const Reply& reply);
     void refuse_whole() noexcept;
+    void note_missed() noexcept;
 
     const StoreConf& store_;
     Nanos asked_ = 0;
@@ -156,9 +166,8 @@ void Look::ask(OverridesCommand::Kind kind) noexcept {
 /// what it is told may be of before.
 void Look::on_overrides(OverridesCommand::Kind kind, Delivery delivery, const Reply* reply) noexcept {
     if (delivery != Delivery::answered || store_.shared_overrides->has_taken_since(asked_)) {
-        const bool missed = kind == OverridesCommand::Kind::whole && delivery == Delivery::in_doubt;
-        if (missed && store_.shared_overrides->miss(version_, asked_)) {
-            refuse_whole();
+        if (kind == OverridesCommand::Kind::whole && delivery == Delivery::in_doubt) {
+            note_missed();
         }
         delete this;
         return;
@@ -210,7 +219,7 @@ bool Look::take_version(const Reply& reply) noexcept {
         return false;
     }
     version_ = version.integer;
-    if (state.is_refused(version.integer)) {
+    if (state.is_refused(version.integer, asked_)) {
         state.look_badly();
         return false;
     }
@@ -221,11 +230,18 @@ bool Look::take_version(const Reply& reply) noexcept {
     return version.integer != state.version() || store_.zone->overrides().has_free_place(now_millis());
 }
 
-/// What no tree holds, or what takes longer than charge_timeout to come, would be read each second. It cannot
-/// be changed either: a change reads the whole first.
+/// What no tree holds would be read each second. It cannot be changed either: a change reads the whole first.
 void Look::refuse_whole() noexcept {
     store_.shared_overrides->refuse(version_);
     tell_unusable(store_, describe(SharedError::too_large), Remedy::deletion);
+}
+
+/// Each read that takes longer than charge_timeout costs the connection to the primary.
+void Look::note_missed() noexcept {
+    if (store_.shared_overrides->miss(version_, asked_)) {
+        store_.shared_overrides->refuse(version_, steady_nanos() + rest);
+        tell_unusable(store_, too_slow, Remedy::line);
+    }
 }
 
 void Look::take_whole(const Reply& reply) {
