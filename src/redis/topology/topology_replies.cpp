@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <set>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 
 #include "redis/keys/routes.h"
@@ -35,7 +35,8 @@ void remove(const std::vector<Endpoint>& one, std::vector<Endpoint>& other) {
 /// Gathers the lines of CLUSTER SLOTS.
 class ClusterSlots {
 public:
-    explicit ClusterSlots(const Endpoint& asked) : asked_(asked), owners_(slot_count, nullptr) {}
+    explicit ClusterSlots(const Endpoint& asked)
+        : asked_(asked), read_(places), owners_(slot_count, nullptr) {}
 
     /// Takes in a line: first slot, last slot, primary, replicas. False if it is none.
     bool add(Value line) {
@@ -48,11 +49,11 @@ public:
         if (!slot(*at, first) || !slot(*++at, last)) {
             return false;
         }
-        Named& named = named_[(++at)->texts()];
-        if (named.group == nullptr || !same_nodes(named.line, line)) {
-            named = {line, read_nodes(line)};
+        ReadLine& read = find_read(line);
+        if (read.group == nullptr) {
+            read.group = read_nodes(line);
         }
-        return named.group != nullptr && give(first, last, named.group);
+        return read.group != nullptr && give(first, last, read.group);
     }
 
     Topology finish() {
@@ -76,10 +77,12 @@ public:
     }
 
 private:
-    /// The nodes of a line, and the group that they are of; null: they are none.
-    struct Named {
+    static constexpr std::size_t places = 4096;
+    static constexpr std::size_t tries = 4;
+
+    struct ReadLine {
         Value line;
-        Group* group = nullptr;
+        Group* group = nullptr;  // that its nodes are of; null: they are not read yet, or none
     };
 
     static TreeReply::Iterator nodes_of(Value line) noexcept { return ++ ++line.begin(); }
@@ -88,22 +91,42 @@ private:
         return std::equal(nodes_of(line), line.end(), nodes_of(other), other.end());
     }
 
+    /// One that names the same nodes; or else a place for this one, perhaps that of another. Whoever chooses
+    /// texts whose hashes are equal has some lines read again.
+    ReadLine& find_read(Value line) noexcept {
+        const Value primary = *nodes_of(line);
+        const std::int64_t port = primary.count() < 2 ? 0 : (++primary.begin())->integer();
+        const std::size_t first =
+            std::hash<std::string_view>()(primary.texts()) + static_cast<std::size_t>(port);
+        for (std::size_t i = 0; i < tries; ++i) {
+            ReadLine& read = read_[(first + i) % places];
+            if (read.group != nullptr && same_nodes(read.line, line)) {
+                return read;
+            }
+            if (read.group == nullptr) {
+                read.line = line;
+                return read;
+            }
+        }
+        return read_[first % places] = {line, nullptr};
+    }
+
     Group* read_nodes(Value line) {
         auto at = nodes_of(line);
         Endpoint primary;
-        const Announced named = node(*at, primary);
-        if (named == Announced::wrong) {
+        const Announced leads = node(*at, primary);
+        if (leads == Announced::wrong) {
             return nullptr;
         }
-        Group* const group = named == Announced::known ? &groups_[primary] : &unserved_;
+        Group* const group = leads == Announced::known ? &groups_[primary] : &unserved_;
         group->primary = std::move(primary);
         for (++at; at != line.end(); ++at) {
             Endpoint replica;
-            const Announced announced = node(*at, replica);
-            if (announced == Announced::wrong) {
+            const Announced follows = node(*at, replica);
+            if (follows == Announced::wrong) {
                 return nullptr;
             }
-            if (announced == Announced::known && replica != group->primary) {
+            if (follows == Announced::known && replica != group->primary) {
                 group->replicas.push_back(std::move(replica));
             }
         }
@@ -146,8 +169,9 @@ private:
     }
 
     const Endpoint& asked_;
-    /// By the texts of a line's primary: where slots lie scattered thousands of lines name the same nodes.
-    std::unordered_map<std::string_view, Named> named_;
+    /// By the texts and the port of a line's primary: where slots lie scattered thousands of lines name the
+    /// same nodes.
+    std::vector<ReadLine> read_;
     std::map<Endpoint, Group> groups_;
     Group unserved_;              // slots of all primaries that are not known
     std::vector<Group*> owners_;  // by slot; null: none is named
