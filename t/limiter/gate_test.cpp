@@ -8,6 +8,7 @@
 
 #include "t/limiter/one_machine.h"
 #include "t/limiter/scripted_cluster.h"
+#include "t/world/sentinel.h"
 
 namespace rate_limit::world::gate_test {
 namespace {
@@ -193,6 +194,35 @@ TEST(TheGateOfCharges, IsOpenedByAnyWriteAfterRefusalsOfAll) {
     world.pass(100);
     EXPECT_EQ(world.logged("takes charges again"), 1U);
     EXPECT_EQ(counted(world, Write::charges_stored), 20U);
+}
+
+/// The primary refuses a command, and another one takes its place. That one refuses all writes now and then:
+/// each time it is tried soon.
+TEST(TheGateOfCharges, ForgetsAtAnotherPrimaryWhatTheFormerRefused) {
+    OneMachine world({"w", "1000r/h"});
+    Redis next(world.events, world.network, "10.0.0.2:6379");
+    Sentinel sentinel(world.network, "10.0.1.1:26379");
+    sentinel.watch("m").primary = world.primary.address();
+    sentinel.watch("m").epoch = 1;
+    StoreSetup& store = world.setup.stores.front();
+    store.shards = {{"a", "", {}, "m"}};
+    store.sentinels = {sentinel.address()};
+    world.worker();
+    world.pass(3'000);
+    world.primary.server().state.forbidden = {"hset"};
+    EXPECT_EQ(world.ask(RequestSetup("k").under({"w"})), "PASSED");
+    world.pass(10);
+    EXPECT_EQ(world.logged("refuses charges: noperm"), 1U);
+    sentinel.watch("m").primary = next.address();
+    sentinel.watch("m").epoch = 2;
+    ASSERT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == 1; }, 3'000));
+    for (std::uint64_t i = 1; i <= 6; ++i) {
+        next.server().state.out_of_memory = true;
+        EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({"w"})), "PASSED");
+        world.pass(10);
+        next.server().state.out_of_memory = false;
+        EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == 1 + i; }, 1'000)) << i;
+    }
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ void Gate::change_primary(bool first) noexcept {
         state_ = State::closed;  // a probe that is on its way tells nothing of the new primary
     }
     needs_ = Proof::other;
+    proven_.reset();
+    command_refused_.reset();
     refusals_.ended("is not asked any more");
     backoff_.reset();
     retry_.clear();

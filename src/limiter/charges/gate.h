@@ -37,7 +37,7 @@ public:
     bool is_open() const noexcept { return state_ == State::open; }
 
     /// Charges that waited may be sent, many at once: the primary has taken a write just before.
-    bool is_proven() const noexcept { return msec_now() - proven_ < trust; }
+    bool is_proven() const noexcept { return proven_ && msec_now() - *proven_ < trust; }
 
     /// They need no probe, then.
     bool is_trusted() const noexcept { return is_open() && is_proven(); }
@@ -108,7 +108,7 @@ private:
     State state_ = State::open;
     Proof needs_ = Proof::other;           // to open, since the last refusal
     bool holds_buckets_ = false;           // the pause is no refusal's alone
-    Msec proven_ = 0;                      // when the primary was last seen to take a write
+    std::optional<Msec> proven_;           // when the primary was last seen to take a write
     std::optional<Msec> command_refused_;  // when one last was
     Backoff backoff_;
     OutageLog refusals_;
