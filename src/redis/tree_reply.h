@@ -37,10 +37,13 @@ public:
         bool is_error() const noexcept { return kind() == Kind::error; }
         bool is_text() const noexcept { return kind() == Kind::bulk || kind() == Kind::status; }
 
-        std::int64_t integer() const noexcept;    ///< 0 unless an integer
-        std::string_view text() const noexcept;   ///< empty unless bulk, status or error
-        std::size_t count() const noexcept;       ///< how many elements an array has; 0 for all else
-        std::string_view texts() const noexcept;  ///< its own, or all in it, one after the other
+        std::int64_t integer() const noexcept;   ///< 0 unless an integer
+        std::string_view text() const noexcept;  ///< empty unless bulk, status or error
+        std::size_t count() const noexcept;      ///< how many elements an array has; 0 for all else
+
+        /// Its own text, or all in it, one after the other. Where one ends is lost: values of the same texts
+        /// may differ.
+        std::string_view texts() const noexcept;
 
         /// Whether both are the same, with all that is in them.
         bool operator==(const Value& other) const noexcept;

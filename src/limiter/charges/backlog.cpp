@@ -105,7 +105,7 @@ Backlog::Added Backlog::add(std::string_view key, const Debt& owed, Millis now) 
     return added;
 }
 
-bool Backlog::may_search(const Search& search) noexcept {
+bool Backlog::may_search(const Cursor& cursor) noexcept {
     if (turn_ != msec_now()) {
         turn_ = msec_now();
         looked_ = 0;
@@ -115,7 +115,7 @@ bool Backlog::may_search(const Search& search) noexcept {
         searched_ = waiting;
         of_all_.in_vain = 0;
     }
-    const bool more = waiting != 0 && search.in_vain < zone_.debts().sets();
+    const bool more = waiting != 0 && cursor.in_vain < zone_.debts().sets();
     cut_short_ = more && looked_ >= sets_a_turn;
     return more && !cut_short_;
 }
@@ -153,19 +153,19 @@ bool Backlog::take(Which which, std::string& key, Debt& owed) {
         return (which == Which::all || waiting.window_kind == WindowKind::bucket) && is_ours(waiting.shard);
     };
     key.reserve(DebtRecord::max_key);  // the only thing that may throw
-    Search& search = which == Which::all ? of_all_ : of_buckets_;
-    for (; may_search(search); ++search.set, ++looked_, ++search.in_vain) {
-        search.set = search.set < table.sets() ? search.set : 0;
+    Cursor& cursor = which == Which::all ? of_all_ : of_buckets_;
+    for (; may_search(cursor); ++cursor.set, ++looked_, ++cursor.in_vain) {
+        cursor.set = cursor.set < table.sets() ? cursor.set : 0;
         WindowId found;
         bool any = false;
-        table.visit(search.set, [&](const WindowId& id, const DebtRecord& waiting) {
+        table.visit(cursor.set, [&](const WindowId& id, const DebtRecord& waiting) {
             if (waits(waiting.kind) && wanted(waiting)) {
                 found = id;
                 any = true;
             }
         });
         if (any && take_out(found, wanted, owed, &key)) {
-            search.in_vain = 0;
+            cursor.in_vain = 0;
             return true;
         }
     }

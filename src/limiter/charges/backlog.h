@@ -71,7 +71,7 @@ public:
 
     /// Takes out the charges of one window, perhaps a closed one. False if this turn's part of the zone has
     /// nothing; while searching() there is more to look through. What is added meanwhile for buckets is
-    /// found `of_buckets` after the next search().
+    /// found `of_buckets` after the next search_again().
     bool take(Which which, std::string& key, Debt& owed);
 
     /// The last take() stopped at that limit, with more of the zone to look through.
@@ -84,7 +84,7 @@ public:
     }
 
     /// Lets take() search the zone again although it found nothing.
-    void search() noexcept {
+    void search_again() noexcept {
         of_all_.in_vain = 0;
         of_buckets_.in_vain = 0;
     }
@@ -110,12 +110,12 @@ public:
 private:
     static constexpr std::size_t sets_a_turn = 512;
 
-    struct Search {
+    struct Cursor {
         std::size_t set = 0;      // set of the zone where it goes on
         std::size_t in_vain = 0;  // sets since it began, or since it found one
     };
 
-    bool may_search(const Search& search) noexcept;
+    bool may_search(const Cursor& cursor) noexcept;
     bool take_one(const WindowId& debt, Debt& owed) noexcept;
     template <typename Wanted>
     bool take_out(const WindowId& debt, Wanted wanted, Debt& owed, std::string* key) noexcept;
@@ -126,8 +126,8 @@ private:
     const Routes& routes_;
     const Route route_;
     const Guide& guide_;
-    Search of_all_;
-    Search of_buckets_;           // passes over windows
+    Cursor of_all_;
+    Cursor of_buckets_;           // passes over windows
     std::uint64_t searched_ = 0;  // how many waited in the zone as of_all_ began, or found one
     std::size_t looked_ = 0;      // sets in this turn of the event loop
     Msec turn_ = 0;

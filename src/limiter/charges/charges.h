@@ -185,7 +185,7 @@ public:
     bool searching() const noexcept { return closing_ || waiting_.searching(); }
 
     /// Makes send_batch() search again where it found nothing; called now and then.
-    void search() noexcept { waiting_.search(); }
+    void search_again() noexcept { waiting_.search_again(); }
 
     /// Longer than any charge waits for the batch before it, and for its answer.
     Millis patience() const noexcept { return 2 * static_cast<Millis>(store_.charge_timeout) + 1000; }
@@ -252,7 +252,7 @@ private:
     NumberedWindows::Way way_;  // for refunds with numbers; alone in a cluster, where some are redirected
     UnansweredRefunds unanswered_;
     const Msec pause_;
-    KeyedQueue<ChargeCommand> queued_;  // for the next batch; empty while the gate is not open
+    KeyedQueue<ChargeCommand> queued_;  // for the next batch; of buckets alone while the gate is not open
     Traffic traffic_{pause, dense};
     std::uint32_t term_ = 0;     // counts the primaries
     std::size_t under_way_ = 0;  // commands of the present batch that have not ended

@@ -15,11 +15,14 @@ namespace rate_limit {
 /// Whether the primary of a shard is sent charges. It closes when the primary is lost, and when that refuses
 /// writes (OOM, MISCONF, NOREPLICAS, NOPERM, READONLY), though it still answers reads then and stays usable.
 /// While it is closed all charges wait but one, the probe: a primary may answer PING and reads and still take
-/// no writes, and everything that is sent to it ends in doubt. The first write that is answered opens it; the
-/// probe alone does where the primary has refused a command, and may take others: one that is a charge of a
-/// window where such a one was refused, and what is of buckets does not wait meanwhile. After a refusal the
-/// next probe follows after a backoff of its own; after READONLY each probe takes a new connection, for the
-/// address may lead to another server by then.
+/// no writes, and everything that is sent to it ends in doubt.
+///
+/// The first write that is answered opens it. Where the primary has refused a command, it may take others:
+/// the probe alone opens the gate then. Where the command was a charge of a window, the probe has to be one,
+/// too, and what is of buckets does not wait meanwhile.
+///
+/// After a refusal the next probe follows after a backoff of its own. After READONLY each probe takes a new
+/// connection, for the address may lead to another server by then.
 class Gate {
 public:
     class Owner {
@@ -42,7 +45,8 @@ public:
     /// They need no probe, then.
     bool is_trusted() const noexcept { return is_open() && is_proven(); }
 
-    /// A refusal was not long ago: nothing that waits is sent yet.
+    /// A refusal was not long ago: no probe is sent yet, and nothing that waits, but for what
+    /// lets_waiting_buckets_pass() lets through.
     bool pauses() const noexcept { return retry_.armed(); }
 
     /// False, too, while a probe is on its way.

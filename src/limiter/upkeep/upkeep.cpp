@@ -124,7 +124,7 @@ Sending send_for_all_shards(const Configuration& main, Zone& zone, bool search) 
         }
         Charges& charges = shard->charges();
         if (search) {
-            charges.search();
+            charges.search_again();
         }
         if (charges.waiting() != 0 && (search || charges.searching())) {
             charges.send_batch();
