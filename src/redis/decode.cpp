@@ -109,12 +109,15 @@ bool is_of_key(std::string_view text) noexcept {
                        [text](std::string_view words) { return text.find(words) != std::string_view::npos; });
 }
 
+bool is_of_script(std::string_view text) noexcept {
+    return std::any_of(std::begin(script_refusals), std::end(script_refusals),
+                       [text](std::string_view start) { return starts_with(text, start); });
+}
+
 /// Whether an unwrapped error says that the user lacks a right: to a command, or to a key.
 bool lacks_right(std::string_view text) noexcept {
-    const std::string_view plain = text.substr(starts_with(text, "ERR ") ? 4 : 0);
     return text.substr(0, text.find(' ')) == "NOPERM" ||
-           std::any_of(std::begin(script_refusals), std::end(script_refusals),
-                       [plain](std::string_view start) { return starts_with(plain, start); });
+           is_of_script(text.substr(starts_with(text, "ERR ") ? 4 : 0));
 }
 
 /// Whether a server says that it has no Lua: it knows neither EVAL nor EVALSHA, or it is a Valkey whose
@@ -213,7 +216,10 @@ bool is_refusal(Fault fault) noexcept {
 }
 
 bool lacks_right_within(const Reply& reply) noexcept {
-    return fault_of(reply) == Fault::noperm && !starts_with(reply.text_view(), "NOPERM ");
+    constexpr std::string_view code = "NOPERM ";
+    const std::string_view text = reply.text_view();
+    return fault_of(reply) == Fault::noperm &&
+           (!starts_with(text, code) || is_of_script(text.substr(code.size())));
 }
 
 bool lacks_key_right(const Reply& reply) noexcept {

@@ -91,6 +91,20 @@ TEST(Fault, IsReadFromTheText) {
     EXPECT_EQ(fault_of(*RawReply("*0\r\n")), Fault::none);
 }
 
+TEST(LackingRightWithin, IsOfAScriptThatHasBegun) {
+    const std::pair<std::string, bool> errors[] = {
+        {"ERR ACL failure in script: User u has no permissions to run the 'set' command", true},
+        {"NOPERM ACL failure in script: User u has no permissions to run the 'set' command", true},
+        {"ERR The user executing the script can't run this command or subcommand", true},
+        {"NOPERM User u has no permissions to run the 'evalsha' command", false},
+        {"NOPERM No permissions to access a key", false},
+        {"ERR something", false},
+    };
+    for (const auto& [text, within] : errors) {
+        EXPECT_EQ(lacks_right_within(*RawReply("-" + text + "\r\n")), within) << text;
+    }
+}
+
 TEST(LackingKeyRight, IsToldFromOtherErrors) {
     const std::pair<std::string, bool> errors[] = {
         {"NOPERM this user has no permissions to access one of the keys used as arguments", true},
