@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "limiter/store/awaited_refund.h"
+#include "limiter/store/store.h"
 #include "t/limiter/scenario.h"
 #include "t/world/sentinel.h"
 
@@ -208,6 +210,64 @@ TEST_F(FormerPrimaryOfRefunds, AnswersWhatCountsAtTheNextOneAll) {
     EXPECT_EQ(world.logged("[^0] in doubt"), 0U);
 }
 
+/// What the next primary says of a refund that the former one has taken; null: it is away.
+class DoubtsOfRefunds : public FormerPrimaryOfRefunds, public testing::WithParamInterface<const char*> {};
+
+TEST_P(DoubtsOfRefunds, TellThatTheFormerOneHasAnswered) {
+    former.handler = holding_refunds(redis);
+    ASSERT_TRUE(passes_at_last());
+    ClientRequest& exempt = world.begin({"k", 20});
+    world.pass(5);
+    exempt.end(true);
+    world.pass(5);
+    fail_over();
+    if (GetParam() == nullptr) {
+        next.stop();
+    } else {
+        next.handler = relaying(replica, [](const Command& words, ScriptedClient&, std::string answer) {
+            return ScriptedReply(is_refund(words) ? error(GetParam()) : std::move(answer));
+        });
+    }
+    former.release("gate");
+    world.pass(5'000);
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(counted(world, Loss::refunds_in_doubt), 1U);
+    EXPECT_EQ(counted(world, Loss::answered_by_former), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DoubtsOfRefunds,
+                         testing::Values(nullptr, "ERR what",
+                                         "READONLY You can't write against a read only replica."));
+
+class Operator final : public Answer::Owner {
+    void on_answer(Answer& /*answer*/) noexcept override {}
+};
+
+TEST_F(FormerPrimaryOfRefunds, HasAnsweredWhatAnOperatorGivesBack) {
+    ASSERT_TRUE(passes_at_last());
+    former.handler = relaying(redis, [](const Command& words, ScriptedClient&, std::string answer) {
+        return words[0] == "evalsha" ? hold("gate", std::move(answer)) : ScriptedReply(std::move(answer));
+    });
+    WorkerProcess& worker = world.worker();
+    Operator waits;
+    AwaitedRefund refund;
+    worker.loop().turn([&] {
+        GivingBack what;
+        what.cost = GivingBack::all_of_it;
+        what.reset = world.at(3'600'000);
+        Shard& shard = live_store(*worker.configuration().stores.front())->at(0);
+        refund.start(shard, stored_key("k"), what, waits);
+    });
+    world.pass(5);
+    fail_over();
+    former.release("gate");
+    world.pass(5);
+    EXPECT_TRUE(refund.in_doubt());
+    EXPECT_EQ(counted(world, Loss::refunds_in_doubt), 1U);
+    EXPECT_EQ(counted(world, Loss::answered_by_former), 1U);
+    EXPECT_TRUE(world.stop_all());
+}
+
 struct Sent {
     bool again;  // it was asked for again, as its first answer was lost
     bool heard;  // the next primary has heard of it
@@ -259,6 +319,40 @@ TEST_P(FormerPrimaryOfBatches, AnswersAfterTheNextOneHasGrantedAnother) {
 INSTANTIATE_TEST_SUITE_P(Each, FormerPrimaryOfBatches,
                          testing::Values(Sent{false, true}, Sent{false, false}, Sent{true, true},
                                          Sent{true, false}));
+
+/// `GetParam()`: the next primary is away; else it says nothing that makes sense of the batch.
+class DoubtsOfBatches : public FormerPrimary, public testing::WithParamInterface<bool> {
+protected:
+    DoubtsOfBatches() : FormerPrimary({"default", "1000r/h", "lease", 0, "main", 10}) {}
+};
+
+TEST_P(DoubtsOfBatches, TellThatTheFormerOneHasAnswered) {
+    const std::string key = stored_key("k");
+    former.handler = relaying(redis, [&](const Command& words, ScriptedClient&, std::string answer) {
+        const bool held = is_batch(words) && words[3] == key;
+        return held ? hold("gate", std::move(answer)) : ScriptedReply(std::move(answer));
+    });
+    ASSERT_TRUE(passes_at_last("early"));
+    (void)world.begin("k");
+    EXPECT_TRUE(world.until([&] { return !batches(former, "k").empty(); }));
+    world.pass(5);
+    fail_over();
+    if (GetParam()) {
+        next.stop();
+    } else {
+        next.handler = relaying(replica, [&](const Command& words, ScriptedClient&, std::string answer) {
+            return ScriptedReply(is_batch(words) && words[3] == key ? integer(1) : std::move(answer));
+        });
+    }
+    former.release("gate");
+    world.pass(5'000);
+    EXPECT_EQ(counted(world, Loss::reservations_in_doubt), GetParam() ? 0U : 1U);
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(counted(world, Loss::reservations_in_doubt), 1U);
+    EXPECT_EQ(counted(world, Loss::answered_by_former), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DoubtsOfBatches, testing::Bool());
 
 }  // namespace
 }  // namespace rate_limit::world::failovers_test

@@ -14,7 +14,7 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
     command.probe = false;
     command.repair = false;
     command.number = 0;
-    command.again = false;
+    command.earlier.reset();
     command.begin_by_digest();
     return command;
 }
@@ -68,18 +68,18 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
         give_up();
         owner->led_nowhere(node);
     } else {
-        be_in_doubt(false);
+        be_in_doubt(Doubt::unanswered);
     }
     end();
 }
 
 /// Perhaps the primary has taken it. A former one has, which perhaps was that no more.
-void ChargeCommand::be_in_doubt(bool former) noexcept {
-    if (number != 0 && owner->keep_unanswered(key, owed, number)) {
+void ChargeCommand::be_in_doubt(Doubt why) noexcept {
+    if (number != 0 && owner->keep_unanswered(key, owed, number, why)) {
         number = 0;  // it is not this command's any more
         return;
     }
-    former ? owner->doubt_former(owed) : owner->doubt(owed);
+    owner->doubt(owed, why);
 }
 
 /// The last thing done with a command: the next batch may use it again at once.
@@ -99,8 +99,8 @@ void ChargeCommand::end() noexcept {
 void ChargeCommand::give_up() noexcept {
     if (repair) {
         owner->stop_awaiting(owed);
-    } else if (again) {
-        be_in_doubt(false);
+    } else if (earlier) {
+        be_in_doubt(*earlier);
     } else {
         come_back();
     }
@@ -121,7 +121,7 @@ void ChargeCommand::answered_by_former(bool took) noexcept {
     if (repair) {
         owner->stop_awaiting(owed);
     } else if (took) {
-        be_in_doubt(true);
+        be_in_doubt(Doubt::answered_by_former);
     } else {
         give_up();
     }
@@ -129,7 +129,7 @@ void ChargeCommand::answered_by_former(bool took) noexcept {
 }
 
 void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcept {
-    if (number != 0 && !again) {
+    if (number != 0 && !earlier) {
         owner->end_number(owed);  // it was not done, and others of its window may overtake it
         number = 0;
     }
@@ -147,7 +147,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     // Charges of windows need none of the rights that the script of a refund, or of a bucket, may lack, and
     // do not wait behind those; nor behind a refund that was not answered, which would be tried first each
     // time.
-    const bool alone = fault == Fault::noperm && (again || (!owed.moves_on() && lacks_right_within(reply)));
+    const bool alone = fault == Fault::noperm && (earlier || (!owed.moves_on() && lacks_right_within(reply)));
     if (blame == Blame::writes && !alone) {
         give_up();
         owner->refused(node, fault, name(), reply, proof());
@@ -155,8 +155,8 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
         give_up();
     } else if (repair) {
         owner->stop_awaiting(owed);
-    } else if (again || stored_without_expiry(reply)) {  // an earlier try may have been stored, or this one
-        owner->doubt(owed);
+    } else if (earlier || stored_without_expiry(reply)) {  // an earlier try may have been stored, or this one
+        owner->doubt(owed, earlier.value_or(Doubt::unanswered));
     } else {
         owner->drop(owed, Loss::refused, explain(fault));
     }
@@ -187,7 +187,7 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     } else if (repair) {
         owner->stop_awaiting(owed);
     } else {
-        owner->doubt(owed);
+        owner->doubt(owed, earlier.value_or(Doubt::unanswered));
     }
     end();
 }

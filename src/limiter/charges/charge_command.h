@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,9 @@ public:
 
         virtual void confirm(const Debt& owed, const Told& told) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
-        virtual void doubt(const Debt& owed) noexcept = 0;
 
-        /// A node has taken it that was not the primary any more: perhaps it is lost with that node.
-        virtual void doubt_former(const Debt& owed) noexcept = 0;
+        /// Nobody knows whether it counts: what a former primary has taken, perhaps is lost with that.
+        virtual void doubt(const Debt& owed, Doubt why) noexcept = 0;
         virtual void drop(const Debt& owed, Loss loss, const char* why) noexcept = 0;
 
         /// It is given up, as its window has closed, or its bucket is full.
@@ -43,10 +43,10 @@ public:
         virtual std::int64_t number_for(const Debt& owed) noexcept = 0;
         virtual void end_number(const Debt& owed) noexcept = 0;
 
-        /// A refund with a number has got no answer, and perhaps is with the primary: it is sent again. False
-        /// where it cannot be.
-        virtual bool keep_unanswered(const std::string& key, const Debt& owed,
-                                     std::int64_t number) noexcept = 0;
+        /// A refund with a number is in doubt, and perhaps is with the primary: it is sent again. False where
+        /// it cannot be.
+        virtual bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number,
+                                     Doubt why) noexcept = 0;
 
         /// Waiting charges are sent again after a pause: the primary led to this node, and it brought
         /// nothing.
@@ -85,9 +85,9 @@ public:
     bool waited = false;  // in the backlog
     bool probe = false;   // its outcome tells whether the primary takes charges
     bool repair = false;
-    std::uint32_t term = 0;   // the owner's when it left
-    std::int64_t number = 0;  // a refund's, once sent, if it may be sent again; else 0
-    bool again = false;       // it was sent before under this number, and not answered
+    std::uint32_t term = 0;        // the owner's when it left
+    std::int64_t number = 0;       // a refund's, once sent, if it may be sent again; else 0
+    std::optional<Doubt> earlier;  // it was sent before under this number, and is in doubt since
 
 private:
     std::string_view write(CommandWriter& writer) override;
@@ -100,7 +100,7 @@ private:
     void refused(Node& node, Fault fault, const Reply& reply) noexcept;
     void answered_by_former(bool took) noexcept;
     void give_up() noexcept;
-    void be_in_doubt(bool former) noexcept;
+    void be_in_doubt(Doubt why) noexcept;
     void taken(Node& node, const Reply& reply) noexcept;
 };
 

@@ -86,11 +86,11 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
     counters_.add(TokenEvent::lost, learn_given_back(*store_.zone, what, answer, waiting_for(what.id)));
 }
 
-void Charges::doubt_given_back(const GivingBack& what) noexcept {
+void Charges::doubt_given_back(const GivingBack& what, Doubt why) noexcept {
     Debt owed;
     owed.kind = DebtKind::refunds;
     owed.id = what.id;
-    doubt(owed);
+    doubt(owed, why);
 }
 
 void Charges::charge(const Charge& charge) noexcept {
@@ -279,8 +279,7 @@ void Charges::send_queued(std::size_t most) noexcept {
 bool Charges::send_unanswered(const WindowId* id, bool probes) noexcept {
     try {
         ChargeCommand& command = ChargeCommand::take(*this);
-        unanswered_.take(id, command.key, command.owed, command.number);
-        command.again = true;
+        command.earlier = unanswered_.take(id, command.key, command.owed, command.number);
         command.probe = probes;
         if (probes) {
             gate_.begin_probe();
@@ -382,9 +381,17 @@ void Charges::expire(const Debt& owed) noexcept {
     }
 }
 
-void Charges::doubt(const Debt& owed) noexcept {
+void Charges::doubt(const Debt& owed, Doubt why) noexcept {
     stop_awaiting(owed);
-    lost_.add(owed.kind == DebtKind::refunds ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges);
+    const bool back = owed.kind == DebtKind::refunds;
+    count_in_doubt(back ? Loss::refunds_in_doubt : Loss::charges_in_doubt, owed.charges, why);
+}
+
+void Charges::count_in_doubt(Loss loss, std::uint64_t count, Doubt why) noexcept {
+    lost_.add(loss, count);
+    if (why == Doubt::answered_by_former) {
+        lost_.add(Loss::answered_by_former, count);
+    }
 }
 
 void Charges::close_gate() noexcept {
@@ -439,9 +446,10 @@ std::int64_t Charges::number_for(const Debt& owed) noexcept {
     return may ? next_number() : 0;
 }
 
-bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept {
+bool Charges::keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number,
+                              Doubt why) noexcept {
     const Millis now = now_millis();
-    if (!may_be_sent_again(owed, number, now) || !unanswered_.add(key, owed, number)) {
+    if (!may_be_sent_again(owed, number, now) || !unanswered_.add(key, owed, number, why)) {
         return false;
     }
     if (keeps_worker(number, now)) {
@@ -462,10 +470,10 @@ void Charges::give_up_unanswered(bool all) noexcept {
     const Millis now = now_millis();
     unanswered_.take_over_ones(
         [=](const Debt& owed, std::int64_t number) { return all || !may_be_sent_again(owed, number, now); },
-        [&](const Debt& owed) {
+        [&](const Debt& owed, Doubt why) {
             numbered_.end(owed.id);
             if (owed.reset > now) {
-                doubt(owed);  // nobody wants anything back from a window that has ended
+                doubt(owed, why);  // nobody wants anything back from a window that has ended
             }
         });
 }

@@ -90,9 +90,9 @@ public:
     /// memory of this machine learns of it. Of what is given back wholly nothing that waits here is sent.
     void given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept;
 
-    /// It has been given back; or it was sent, and the connection ended before the answer.
+    /// It has been given back; or it was sent, and nobody knows whether it counts.
     void count_given_back() noexcept { counters_.writes.add(Write::refunds_stored); }
-    void doubt_given_back(const GivingBack& what) noexcept;
+    void doubt_given_back(const GivingBack& what, Doubt why) noexcept;
 
     /// The cost of all charges that wait on this machine for the window.
     std::int64_t waiting_for(const WindowId& id) const noexcept { return waiting_.cost_of(id); }
@@ -102,23 +102,14 @@ public:
     /// No answer to these charges is awaited any more: the record stops counting them as unanswered.
     void stop_awaiting(const Debt& owed) noexcept override;
 
-    /// The charges were sent, and the connection ended before the answer.
-    void doubt(const Debt& owed) noexcept override;
-
-    void doubt_former(const Debt& owed) noexcept override {
-        doubt(owed);
-        lost_.add(Loss::answered_by_former, owed.charges);
-    }
+    /// The charges, or the refunds, were sent, and nobody knows whether they count.
+    void doubt(const Debt& owed, Doubt why) noexcept override;
 
     /// The primary has granted something to a reservation, or to a fetch.
     void reserved() noexcept { counters_.writes.add(Write::reservations_stored); }
 
     /// One reservation is in doubt: clients may have been charged for nothing.
-    void doubt_reservation() noexcept { lost_.add(Loss::reservations_in_doubt, 1); }
-    void doubt_former_reservation() noexcept {
-        doubt_reservation();
-        lost_.add(Loss::answered_by_former, 1);
-    }
+    void doubt_reservation(Doubt why) noexcept { count_in_doubt(Loss::reservations_in_doubt, 1, why); }
 
     /// Sends the next batch: what is queued, and of the backlog as much as the primary takes now. While a
     /// batch is under way it does nothing: the end of that batch leads to the next.
@@ -234,11 +225,13 @@ private:
     void note_resent(const Debt& owed, Millis now) noexcept;
     std::int64_t number_for(const Debt& owed) noexcept override;
     void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
-    bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number) noexcept override;
+    bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number,
+                         Doubt why) noexcept override;
     bool send_unanswered(const WindowId* id, bool probes) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;
+    void count_in_doubt(Loss loss, std::uint64_t count, Doubt why) noexcept;
     void confirm(const Debt& owed, const Told& told) noexcept override;
 
     const StoreConf& store_;

@@ -32,6 +32,9 @@ struct CountersOf<Loss> {
     static constexpr std::size_t count = loss_count;
 };
 
+/// Why nobody knows whether something that was sent counts: what became of it when it was last sent.
+enum class Doubt : unsigned char { unanswered, answered_by_former };
+
 /// How many charges were dropped, for any reason. Those that expired were not.
 std::uint64_t dropped(const Counters<Loss>& counters) noexcept;
 

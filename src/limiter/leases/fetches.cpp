@@ -37,10 +37,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         charges->reserved();
     }
     if (number != 0 && (fault == Fault::none || fault == Fault::malformed)) {
-        fetches->unanswered_.remove(demand.id);
-    }
-    if (wanted_before != 0 && fault == Fault::malformed) {
-        doubt(nullptr);  // nor would this server say next time what became of it
+        fetches->forget_unanswered(demand.id, fault);
     }
     if (fault == Fault::none) {
         fetches->hand_out(*this, told.granted, told.window);
@@ -184,7 +181,16 @@ bool Fetches::keep_unanswered(const Fetch& fetch) noexcept {
     }
     return unanswered_.add({fetch.number, std::max(fetch.demand.want, fetch.wanted_before),
                             std::min(latest_reset(fetch.demand.rate.period, now), now + numbered_life),
-                            msec_now(), route, fetch.key, fetch.demand});
+                            msec_now(), route, fetch.key, fetch.demand, fetch.why});
+}
+
+/// The primary has been asked about it again: after a malformed answer it would say no better next time.
+void Fetches::forget_unanswered(const WindowId& id, Fault fault) noexcept {
+    const UnansweredBatch* batch = unanswered_.find(id);
+    if (batch != nullptr && fault == Fault::malformed) {
+        give_up(*batch);
+    }
+    unanswered_.remove(id);
 }
 
 void Fetches::ask_again(const UnansweredBatch& batch) noexcept {

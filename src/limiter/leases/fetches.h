@@ -37,8 +37,8 @@ public:
     /// Asks again what became of a batch, if the primary may answer now and no request asks.
     void ask_again(const UnansweredBatch& batch) noexcept;
 
-    /// Nobody will learn what became of one.
-    void give_up() noexcept { charges_.doubt_reservation(); }
+    /// Nobody will learn what became of it.
+    void give_up(const UnansweredBatch& batch) noexcept { charges_.doubt_reservation(batch.why); }
 
     /// The shard has another primary. What the one before was asked may never be answered: nobody else waits
     /// for that.
@@ -52,6 +52,7 @@ private:
     Fetch& start(std::string_view key, const Demand& demand);
     void number_batch(Fetch& fetch) noexcept;
     bool keep_unanswered(const Fetch& fetch) noexcept;
+    void forget_unanswered(const WindowId& id, Fault fault) noexcept;
     void submit(Fetch& fetch) noexcept;
     void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;

@@ -15,7 +15,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     number = 0;
     wanted_before = 0;
     charges = &of;
-    by_former_ = false;
+    why = Doubt::unanswered;
     begin_by_digest();
 }
 
@@ -59,8 +59,9 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept
 }
 
 Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* reply) noexcept {
-    by_former_ = delivery == Delivery::answered && !node.is_primary();
-    if (!by_former_) {
+    const bool former = delivery == Delivery::answered && !node.is_primary();
+    why = former ? Doubt::answered_by_former : Doubt::unanswered;
+    if (!former) {
         const bool doubtful = delivery == Delivery::answered && stored_without_expiry(*reply);
         if (doubtful) {
             blame(node, fault_of(*reply), *reply);
@@ -73,11 +74,7 @@ Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* repl
 }
 
 void ReserveCommand::doubt(const Debt* owed) noexcept {
-    if (owed != nullptr) {
-        by_former_ ? charges->doubt_former(*owed) : charges->doubt(*owed);
-    } else {
-        by_former_ ? charges->doubt_former_reservation() : charges->doubt_reservation();
-    }
+    owed != nullptr ? charges->doubt(*owed, why) : charges->doubt_reservation(why);
 }
 
 void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {

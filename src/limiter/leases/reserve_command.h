@@ -6,6 +6,7 @@
 
 #include "core/limit/window.h"
 #include "limiter/charges/demand.h"
+#include "limiter/charges/losses.h"
 #include "limiter/wire/script_command.h"
 
 namespace rate_limit {
@@ -47,14 +48,14 @@ protected:
     std::int64_t wanted_before = 0;  // tokens asked for under this number already
     Charges* charges = nullptr;
     std::string key;
-    Demand demand;           // `want` and `least` as they are sent
-    std::int64_t parts = 1;  // the script grants at most one of this many parts of what is left
-    std::int64_t back = 0;   // goes back first: charged to the window that ends at `demand.open_until`
+    Demand demand;                  // `want` and `least` as they are sent
+    std::int64_t parts = 1;         // the script grants at most one of this many parts of what is left
+    std::int64_t back = 0;          // goes back first: charged to the window that ends at `demand.open_until`
+    Doubt why = Doubt::unanswered;  // where it is in doubt
 
 private:
     Millis sent_at_ = 0;
-    Nanos asked_ = 0;         // when it was sent, by steady_nanos()
-    bool by_former_ = false;  // a former primary has answered it
+    Nanos asked_ = 0;  // when it was sent, by steady_nanos()
 };
 
 }  // namespace rate_limit

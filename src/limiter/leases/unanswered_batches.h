@@ -8,13 +8,14 @@
 
 #include "core/limit/window.h"
 #include "limiter/charges/demand.h"
+#include "limiter/charges/losses.h"
 #include "limiter/charges/numbered_windows.h"
 #include "limiter/loop.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
 
-/// A batch of tokens of a window that was sent and not answered: Redis may have granted it.
+/// A batch of tokens of a window that was sent and is in doubt: Redis may have granted it.
 struct UnansweredBatch {
     std::int64_t number = 0;  ///< the call's, as lua/reserve.lua knows it
     std::int64_t want = 0;    ///< at most so many tokens were granted
@@ -23,6 +24,7 @@ struct UnansweredBatch {
     Route route = 0;
     std::string key;
     Demand demand;
+    Doubt why = Doubt::unanswered;
 };
 
 /// Those of one store and worker, one of a window at most: the next batch of that window is asked for under

@@ -64,7 +64,7 @@ std::size_t Store::ask_again() noexcept {
     try {
         return refunds + unanswered_.walk(now, [&](const UnansweredBatch& batch) {
             Fetches& fetches = at(batch.route).fetches();
-            batch.until > now ? fetches.ask_again(batch) : fetches.give_up();
+            batch.until > now ? fetches.ask_again(batch) : fetches.give_up(batch);
         });
     } catch (...) {
         return refunds + unanswered_.size();  // without memory it is tried again later
@@ -104,7 +104,7 @@ void Store::shut_down() noexcept {
     }
     forget_moves_.clear();
     for_each_shard([](Shard& shard) { shard.shut_down(); });
-    unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(); });
+    unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(batch); });
 }
 
 // The shards of a cluster: one for each number of the slot map, made when it is asked for first. Charges, and
