@@ -16,18 +16,22 @@ LimitSetup running(const char* limit) {
 }
 
 /// How long requests run after their workers have begun to leave, in ms; how many workers have them; whether
-/// they end in the order in which they began.
+/// they end in the order in which they began; how long workers may have read the clock before they run, in
+/// us.
 struct Leaving {
     Msec later;
     std::size_t workers;
     bool in_order;
+    Micros read_before;
 };
 
 class LeavingSlots : public testing::TestWithParam<Leaving> {
 protected:
-    /// Six requests run, and their workers begin to leave. After that time the requests end, all at once.
+    /// Six requests run, and their workers begin to leave. After that time the requests end, all at once, or
+    /// a millisecond after another where clocks are late.
     void end_late(Msec primary_pauses) {
-        const auto [later, workers, in_order] = GetParam();
+        const auto [later, workers, in_order, read_before] = GetParam();
+        world.machine().clock().read_before = read_before;
         std::vector<ClientRequest*> requests;
         world.worker(workers - 1);
         for (std::size_t i = 0; i < 6; ++i) {
@@ -46,6 +50,7 @@ protected:
         }
         for (std::size_t i = 0; i < 6; ++i) {
             requests[in_order ? i : 5 - i]->end();
+            world.pass(read_before != 0 ? 1 : 0);
         }
         world.pass(primary_pauses);
         world.primary.resume();
@@ -83,8 +88,9 @@ INSTANTIATE_TEST_SUITE_P(Each, LeavingSlots, testing::ValuesIn([] {
                              std::vector<Leaving> all;
                              for (const Msec later : {1, 100, 1'200, 2'000, 5'000, 60'000}) {
                                  for (const std::size_t workers : {1, 2, 6}) {
-                                     for (const bool in_order : {true, false}) {
-                                         all.push_back({static_cast<Msec>(later), workers, in_order});
+                                     for (const Micros late : {0, 2'000, 50'000}) {
+                                         all.push_back({static_cast<Msec>(later), workers, true, late});
+                                         all.push_back({static_cast<Msec>(later), workers, false, late});
                                      }
                                  }
                              }

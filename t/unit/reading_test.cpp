@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/limit/clocks.h"
 #include "core/machine/records.h"
 #include "window_terms.h"
 
@@ -28,8 +29,8 @@ TEST(Reading, IsKeptForASecond) {
     EXPECT_TRUE(says(record, now, window));
     EXPECT_TRUE(says(record, now + 999, window));
     EXPECT_FALSE(known_reading(record, now + 1000));
-    EXPECT_TRUE(says(record, now - 100, window)) << "of a worker whose clock is behind";
-    EXPECT_FALSE(known_reading(record, now - 101)) << "the clock went back";
+    EXPECT_TRUE(says(record, now - clocks_apart, window)) << "of a worker whose clock is behind";
+    EXPECT_FALSE(known_reading(record, now - clocks_apart - 1)) << "the clock went back";
 }
 
 TEST(Reading, TellsWhateverWasFound) {

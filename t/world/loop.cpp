@@ -24,7 +24,10 @@ struct Timer::Event {
         if (event.loop.stalls()) {
             event.place = event.loop.events().at(event.loop.stalled_until(), [&timer] { come(timer); });
         } else {
-            event.loop.turn([&timer] { fire(timer); });
+            event.loop.turn([&] {
+                event.loop.read_clock_again();
+                fire(timer);
+            });
         }
     }
 
@@ -88,6 +91,12 @@ void Loop::end_turn() {
     }
 }
 
+void Loop::read_clock() noexcept {
+    const Micros most = clock != nullptr ? clock->read_before : 0;
+    const Micros before = most != 0 ? static_cast<Micros>(random()) % (most + 1) : 0;
+    read_at_ = std::max(read_at_, events_.now() - before);
+}
+
 std::uint64_t Loop::put_at_end(Timer& timer) {
     end_of_turn_.emplace(++put_, &timer);
     return put_;
@@ -113,7 +122,7 @@ Msec msec_now() noexcept {
 }
 
 std::uint32_t fresh_ticks() noexcept {
-    return ticks_now();
+    return static_cast<std::uint32_t>(Loop::current().fresh());
 }
 
 std::int64_t steady_nanos() noexcept {
@@ -121,7 +130,9 @@ std::int64_t steady_nanos() noexcept {
 }
 
 Millis now_millis() noexcept {
-    return micros_now() / 1000;
+    const Loop& loop = Loop::current();
+    return loop.wall_clock +
+           (loop.read() + (loop.clock != nullptr ? loop.clock->ahead_at(loop.read()) : 0)) / 1000;
 }
 
 std::int64_t micros_now() noexcept {
@@ -195,7 +206,7 @@ void Timer::set(Msec wait) noexcept {
     Loop& loop = event().loop;
     due_ = loop.now() + wait;
     event().become(Event::State::timed);
-    event().place = loop.events().at((loop.events().now() / 1000 + static_cast<world::Micros>(wait)) * 1000,
+    event().place = loop.events().at((loop.read() / 1000 + static_cast<world::Micros>(wait)) * 1000,
                                      [this] { Event::come(*this); });
 }
 

@@ -26,6 +26,9 @@ struct WallClock {
     Micros drift = 0;    ///< microseconds that it gains in each second; below 0: loses
     Micros stepped = 0;  ///< it has been set forward by so much, or below 0 back
 
+    /// Its workers read it up to so much before they run: another process may run in between.
+    Micros read_before = 0;
+
     Micros ahead_at(Micros now) const noexcept { return ahead + stepped + now / 1'000'000 * drift; }
 };
 
@@ -79,7 +82,9 @@ public:
     void turn(Call&& call) {
         Loop* const before = current_;  // null: the last one to run has ended
         enter();
-        ++depth_;
+        if (depth_++ == 0) {
+            read_clock();
+        }
         call();
         end_turn();
         if (--depth_ == 0 && observer_ != nullptr) {
@@ -95,7 +100,16 @@ public:
     static TurnObserver* observer() noexcept { return observer_; }
 
     Events& events() const noexcept { return events_; }
-    Msec now() const noexcept { return first_msec + static_cast<Msec>(events_.now() / 1000); }
+    Msec now() const noexcept { return msec_of(read()); }
+
+    /// The same, read now.
+    Msec fresh() const noexcept { return msec_of(events_.now()); }
+
+    /// The time as this turn has read it; between turns, as it is.
+    Micros read() const noexcept { return depth_ != 0 ? read_at_ : events_.now(); }
+
+    /// Timers that are due have seen the time.
+    void read_clock_again() noexcept { read_at_ = events_.now(); }
 
     /// Lets so many milliseconds pass in its world.
     void pass(Msec wait) {
@@ -142,7 +156,9 @@ public:
 private:
     static constexpr Msec first_msec = 1'000'000;
 
+    static Msec msec_of(Micros now) noexcept { return first_msec + static_cast<Msec>(now / 1000); }
     void end_turn();
+    void read_clock() noexcept;
 
     static Loop* current_;
     static TurnObserver* observer_;
@@ -150,7 +166,8 @@ private:
     Events& events_;
     const std::uint32_t pid_;
     int keeping_ = 0;
-    int depth_ = 0;  // of turns within turns
+    int depth_ = 0;       // of turns within turns
+    Micros read_at_ = 0;  // when the clock was read for this turn
     Micros stalled_until_ = 0;
     Worker worker_;
     std::uint64_t put_ = 0;  // at the end of turns, so far

@@ -49,6 +49,13 @@ void MachinePlan::add_later(Chance chance, Micros lasts) {
     faults.insert(faults.end(), more.begin(), more.end());
 }
 
+void MachinePlan::add_late_clocks(Chance chance) {
+    const Micros before = chance.percent(25) ? chance.one_of(std::array<Micros, 3>{1'000, 5'000, 50'000}) : 0;
+    for (WallClock& clock : clocks) {
+        clock.read_before = before;
+    }
+}
+
 bool MachinePlan::clocks_agree() const noexcept {
     return !has(MachineFault::clock_set) &&
            std::all_of(clocks.begin(), clocks.end(),

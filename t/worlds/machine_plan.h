@@ -44,6 +44,9 @@ struct MachinePlan {
     std::vector<WallClock> clocks;  ///< of each machine
     std::vector<Fault<MachineFault>> faults;
 
+    /// Lets workers run some time after they have read the clock, in some worlds: of all machines as long.
+    void add_late_clocks(Chance chance);
+
     /// Whether the machines' wall clocks tell the same, from begin to end.
     bool clocks_agree() const noexcept;
 

@@ -45,6 +45,7 @@ Plan::Plan(std::uint64_t of)
     if (servers.add_names(Chance(settings.bits()), lasts)) {
         setup.stores.front().shards = servers.stores.front().shards;
     }
+    machines.add_late_clocks(Chance(settings.bits()));
     setups.push_back(setup);
     Chance changes = part(seed, 5);
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {

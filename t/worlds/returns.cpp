@@ -143,7 +143,8 @@ void Traffic::decided_when_well(const Visit& visit) {
 
 void Traffic::come_back(const Visit& visit, std::size_t shown) {
     const bool agree = plan_.machines.clocks_agree();
-    const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift);
+    const Micros late = plan_.machines.clocks.front().read_before;  // all have the same
+    const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift) + late;
     const Machines::Choice same{visit.worker, visit.memory};
     const Machines::Choice at = agree ? machines_.choose(chance_) : same;
     if (events_.now() + wait > returns_until_) {

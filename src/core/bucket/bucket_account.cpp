@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/limit/clocks.h"
+
 #include "core/machine/window_account.h"
 
 namespace rate_limit {
@@ -33,12 +35,9 @@ Millis longest_of(const BucketRecord& record, Nanos fill, Millis now) noexcept {
     return record.reset > now ? std::max(own, static_cast<Millis>(record.longest)) : own;
 }
 
-/// Workers read the clock once in a turn of their event loops, so that one may be behind another. If that put
-/// the instant nearer, the bucket would be refilled by as much, each time.
-constexpr Millis clocks_apart = 1000;
-
 /// The instant of the record. One further away than any limit could have moved it was written by a clock that
-/// was ahead: it stands for a bucket that is empty now.
+/// was ahead: it stands for a bucket that is empty now. One that is ahead only as clocks of workers are apart
+/// stays: if each of them put it nearer, the bucket would be refilled by as much, each time.
 Nanos full_at_of(const BucketRecord& record, const Bucket& bucket, Millis now) noexcept {
     const Millis longest = longest_of(record, bucket.fill(), now);
     const bool beyond = record.full_at > nanos_of(now + longest + clocks_apart);
@@ -155,7 +154,7 @@ void expect_bucket(BucketRecord& record, Millis until) noexcept {
 
 bool is_to_be_asked(const BucketRecord& record, Millis now) noexcept {
     return !record.answered || !record.confirmed ||
-           static_cast<std::uint32_t>(now) - record.asked >= ask_again.at(record.same_answers);
+           since(record.asked, now) >= ask_again.at(record.same_answers);
 }
 
 bool ask_about(BucketRecord& record, Millis now) noexcept {
@@ -169,8 +168,8 @@ bool ask_about(BucketRecord& record, Millis now) noexcept {
 }
 
 bool was_told(const BucketRecord& record, Millis now) noexcept {
-    constexpr std::uint32_t second = 1000;
-    return record.confirmed && record.answered && static_cast<std::uint32_t>(now) - record.asked < second;
+    constexpr Millis second = 1000;
+    return record.confirmed && record.answered && since(record.asked, now) < second;
 }
 
 void note_stored(BucketRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {
@@ -190,7 +189,7 @@ void note_returned(BucketRecord& record, std::uint64_t returned) noexcept {
 
 StoredBucket known_stored(const BucketRecord& record, const Bucket& bucket, Millis now, std::uint32_t ticks,
                           std::int64_t cost) noexcept {
-    const Millis told = now - static_cast<std::uint32_t>(static_cast<std::uint32_t>(now) - record.asked);
+    const Millis told = now - since(record.asked, now);
     const bool is_copy = record.answered && record.truth == Truth::redis && record.counts;
     const std::int64_t under_way = static_cast<std::int64_t>(record.under_way);
     if (!is_copy || bucket.fill() > longest_plain ||

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -28,13 +30,6 @@ constexpr double part_beside = 8;  // tokens asked for beside a batch are this p
 
 Ticks ticks_of(Millis time) noexcept {
     return static_cast<Ticks>(time);
-}
-
-/// Milliseconds; 0 where `then` is up to a second ahead: another worker may have read its clock later, and
-/// come first.
-Millis since(Ticks then, Ticks now) noexcept {
-    constexpr Ticks ahead = 1000;
-    return then - now <= ahead ? 0 : static_cast<Millis>(now - then);
 }
 
 std::int64_t refilled_in(Millis time, Nanos token) noexcept {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -82,14 +84,10 @@ std::uint32_t CounterTable::pause(std::uint32_t now, std::uint32_t interval) con
     return pause_after(header_->turn.load(std::memory_order_relaxed), now, interval);
 }
 
-/// The clock of a process may be a little behind that of the one that had the last turn: each reads it once
-/// in a turn of its event loop.
 std::uint32_t CounterTable::pause_after(std::uint32_t last, std::uint32_t now,
                                         std::uint32_t interval) noexcept {
-    if (last - now < interval / 8) {
-        return interval + (last - now);
-    }
-    return now - last >= interval ? 0 : interval - (now - last);
+    const Millis passed = since(last, now);
+    return passed >= interval ? 0 : interval - static_cast<std::uint32_t>(passed);
 }
 
 CounterTable::Group::Group(CounterTable& table, Name name, Name otherwise) noexcept

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -113,8 +115,8 @@ void HotKeyBoard::add(const Shard& shard, std::uint64_t minute, std::uint64_t co
 /// A minute that has yet to begin is one of before the clock was set back.
 bool HotKeyBoard::Part::is_due(Millis now, std::uint32_t ticks) const noexcept {
     const auto begin = static_cast<Millis>(minute) * HotKeyBoard::minute;
-    const bool ended = now < begin || now - begin >= HotKeyBoard::minute + patience;
-    return untold && ended && ticks - added >= static_cast<std::uint32_t>(patience);
+    const bool ended = is_set_back(begin, now) || now - begin >= HotKeyBoard::minute + patience;
+    return untold && ended && since(added, ticks) >= patience;
 }
 
 bool HotKeyBoard::take(Millis now, std::uint32_t ticks, Sum& sum) noexcept {

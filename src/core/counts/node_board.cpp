@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 std::size_t NodeBoard::find(const Identity& node) const noexcept {
@@ -90,7 +92,7 @@ void NodeBoard::see(std::size_t place, const Identity& node, Millis now) noexcep
     constexpr Millis often_enough = 500;
     change(place, node, [now](Record& record) {
         const Millis seen = std::exchange(record.seen.at, now);
-        return now < seen || now - seen >= often_enough;
+        return now - seen >= often_enough || is_set_back(seen, now);
     });
 }
 

@@ -1,5 +1,6 @@
 #include "core/machine/note_walk.h"
 
+#include "core/limit/clocks.h"
 #include "core/machine/tokens.h"
 
 namespace rate_limit {
@@ -8,13 +9,11 @@ namespace {
 
 constexpr Millis slots_interval = 900;
 
-/// A note of a bucket's tokens that ends so much later than they can live was made before the clock was set
-/// back: it would last until the clock comes there again.
-constexpr Millis clock_set_back = 1000;
-
+/// A note of a bucket's tokens that was made before the clock was set back would last until the clock comes
+/// there again.
 bool has_ended(const DebtRecord& waiting, Millis now) noexcept {
     return waiting.reset <= now || (waiting.kind == DebtKind::bucket_tokens &&
-                                    waiting.reset - now > waiting.bucket_tokens.life + clock_set_back);
+                                    is_set_back(waiting.reset - waiting.bucket_tokens.life, now));
 }
 
 }  // namespace
@@ -25,7 +24,7 @@ bool is_due(const DebtRecord& note, Millis now, std::uint32_t deaths) noexcept {
     }
     const Millis since = now - note.looked_at();
     if (note.kind == DebtKind::slots) {
-        return since >= slots_interval || since < 0 || note.slots.deaths != deaths;
+        return since >= slots_interval || is_set_back(note.looked_at(), now) || note.slots.deaths != deaths;
     }
     const Millis interval = lease_interval(note.tokens.period);
     return since >= interval || (note.reset - now <= interval && since * 4 >= interval);

@@ -1,15 +1,14 @@
 #include "core/machine/reading.h"
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
 
-/// Workers read the clock once in a turn of their event loops, so that one may be behind another.
-constexpr Millis clocks_apart = 100;
-
 /// Whether the record still lasts: not if the clock has been set back since.
 bool lasts(const ReadingRecord& record, Millis now, Millis most) noexcept {
-    return now < record.reset && record.reset - now <= most + clocks_apart;
+    return now < record.reset && !is_set_back(record.reset - most, now);
 }
 
 }  // namespace

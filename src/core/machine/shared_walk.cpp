@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -27,7 +29,7 @@ SharedWalk::Slice SharedWalk::take(std::size_t sets, std::size_t most, std::uint
     std::uint64_t position = position_.load(std::memory_order_relaxed);
     for (;;) {
         std::size_t next = next_of(position);
-        if (next >= sets && now - began_of(position) < interval) {
+        if (next >= sets && since(began_of(position), now) < interval) {
             return {};
         }
         next = next < sets ? next : 0;
@@ -45,8 +47,8 @@ SharedWalk::Slice SharedWalk::take(std::size_t sets, std::size_t most, std::uint
 
 std::uint32_t SharedWalk::pause(std::size_t sets, std::uint32_t now, std::uint32_t interval) const noexcept {
     const std::uint64_t position = position_.load(std::memory_order_relaxed);
-    const std::uint32_t since = now - began_of(position);
-    return next_of(position) < sets || since >= interval ? 0 : interval - since;
+    const Millis passed = since(began_of(position), now);
+    return next_of(position) < sets || passed >= interval ? 0 : interval - static_cast<std::uint32_t>(passed);
 }
 
 void SharedWalk::note() noexcept {

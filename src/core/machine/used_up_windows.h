@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/limit/window.h"
+#include "core/limit/clocks.h"
 #include "core/table/window_id.h"
 
 namespace rate_limit {
@@ -26,7 +26,7 @@ public:
     /// Remembers that this window was seen used up.
     void note(const WindowId& id, Millis now) noexcept {
         Millis since = since_.load(std::memory_order_relaxed);
-        const bool old = now - since >= kept || now < since;
+        const bool old = now - since >= kept || is_set_back(since, now);
         if (old && since_.compare_exchange_strong(since, now, std::memory_order_relaxed)) {
             for (auto& word : words_) {
                 word.store(0, std::memory_order_relaxed);  // may lose what other processes note just now

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -226,14 +228,14 @@ bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost)
 
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
     return record.answered && !has_check_turn(record) && has_room(record, terms, 1) &&
-           static_cast<std::uint32_t>(terms.now) - record.asked <= freshness;
+           since(record.asked, terms.now) <= freshness;
 }
 
 bool was_told(const WindowRecord& record, Millis now) noexcept {
-    constexpr std::uint32_t second = 1000;
-    const auto at = static_cast<std::uint32_t>(now);
-    const bool answered = record.answered && at - record.asked < second;
-    const bool granted = at_hand(record) != 0 && record.unanswered == 0 && at - record.changed < second;
+    constexpr Millis second = 1000;
+    const bool answered = record.answered && since(record.asked, now) < second;
+    const bool granted =
+        at_hand(record) != 0 && record.unanswered == 0 && since(record.changed, now) < second;
     return record.confirmed && (answered || granted);
 }
 
@@ -300,15 +302,14 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
 }
 
 bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {
-    return record.unanswered != 0 && static_cast<std::uint32_t>(now) - record.changed <= patience;
+    return record.unanswered != 0 && since(record.changed, now) <= patience;
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {
-    const auto at = static_cast<std::uint32_t>(now);
-    if (at - record.asked < ask_again.at(record.same_answers)) {
+    if (since(record.asked, now) < ask_again.at(record.same_answers)) {
         return false;
     }
-    record.asked = at;
+    record.asked = static_cast<std::uint32_t>(now);
     record.answered = false;
     return true;
 }

@@ -1,5 +1,7 @@
 #include "core/machine/worker_places.h"
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 bool WorkerPlaces::use(void* memory, std::size_t bytes) noexcept {
@@ -17,7 +19,7 @@ bool WorkerPlaces::take_correction() noexcept {
 
 bool WorkerPlaces::take_turn(std::uint32_t ticks, std::uint32_t period) noexcept {
     std::uint32_t looked = header_->looked.load();
-    return ticks - looked >= period && header_->looked.compare_exchange_strong(looked, ticks);
+    return since(looked, ticks) >= period && header_->looked.compare_exchange_strong(looked, ticks);
 }
 
 std::optional<std::size_t> WorkerPlaces::take(const LockUser& user) noexcept {

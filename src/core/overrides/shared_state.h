@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/limit/bucket.h"
+#include "core/limit/clocks.h"
 
 namespace rate_limit {
 
@@ -23,7 +24,7 @@ public:
     /// True once in `interval` milliseconds, of a clock that all processes share, for one process.
     bool take_turn(std::uint32_t now, std::uint32_t interval) noexcept {
         std::uint32_t last = turn_.load(std::memory_order_relaxed);
-        return now - last >= interval && last - now >= interval &&
+        return since(last, now) >= interval &&
                turn_.compare_exchange_strong(last, now, std::memory_order_relaxed);
     }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -11,11 +13,6 @@ constexpr std::int64_t greatest_number = 900'000'000'000'000;
 
 std::uint32_t low_half(Millis time) noexcept {
     return static_cast<std::uint32_t>(time);
-}
-
-/// How long ago the moment was of which the record has the low half; long, if the clock went back.
-Millis since(std::uint32_t then, Millis now) noexcept {
-    return static_cast<Millis>(low_half(now) - then);
 }
 
 Millis lapse_of(const SlotsRecord& record) noexcept {
@@ -133,8 +130,8 @@ SlotsCall ask_for_more(SlotsRecord& record, const SlotsTerms& terms) noexcept {
 
 std::int64_t held(const SlotsRecord& record, const SlotsTerms& terms) noexcept {
     // A clock that was set back would make the slots last for longer than Redis knows of.
-    const Millis left = lapse_of(record) - terms.now;
-    return left > 0 && left <= terms.ttl ? slots_of(record) : 0;
+    const Millis lapse = lapse_of(record);
+    return lapse > terms.now && !is_set_back(lapse - terms.ttl, terms.now) ? slots_of(record) : 0;
 }
 
 SlotsEntry enter(SlotsRecord& record, const SlotsTerms& terms, Asking asking) noexcept {
