@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "t/limiter/checked.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/scripted_cluster.h"
 #include "t/world/sentinel.h"
@@ -14,6 +15,19 @@ namespace rate_limit::world::gate_test {
 namespace {
 
 constexpr std::uint64_t clients = 100;
+
+/// A sentinel names the primary from now on.
+void name_primary(Sentinel& sentinel, const std::string& address, std::uint64_t epoch) {
+    sentinel.watch("m").primary = address;
+    sentinel.watch("m").epoch = epoch;
+}
+
+void discover(Scenario& world, Sentinel& sentinel) {
+    name_primary(sentinel, Scenario::primary_address, 1);
+    StoreSetup& store = world.setup.stores.front();
+    store.shards = {{"a", "", {}, "m"}};
+    store.sentinels = {sentinel.address()};
+}
 
 /// A user may charge buckets and open no windows, and 200 windows wait.
 void wait_for_windows(Scenario& world, Server& server) {
@@ -27,20 +41,47 @@ void wait_for_windows(Scenario& world, Server& server) {
     world.pass(20'000);
 }
 
-/// Each client has taken 1 of its bucket, and costs 40: half a minute's tokens and more. The primary goes
-/// away before it hears of that.
-void owe_to_buckets(Scenario& world, const std::function<void()>& go_away) {
+/// Each client has taken 1 of its bucket.
+std::vector<ClientRequest*> begin_at_buckets(Scenario& world) {
     std::vector<ClientRequest*> requests;
     for (std::uint64_t i = 0; i < clients; ++i) {
         requests.push_back(&world.begin(RequestSetup("b" + std::to_string(i)).under({"b"})));
     }
     world.pass(100);
-    go_away();
-    world.pass(100);
+    return requests;
+}
+
+/// Each costs 40: half a minute's tokens and more.
+void end_all(const std::vector<ClientRequest*>& requests) {
     for (ClientRequest* request : requests) {
         request->end_at_cost(40);
     }
+}
+
+/// The primary goes away before it hears what they cost.
+void owe_to_buckets(Scenario& world, const std::function<void()>& go_away) {
+    const auto requests = begin_at_buckets(world);
+    go_away();
+    world.pass(100);
+    end_all(requests);
     world.pass(1'000);
+}
+
+/// Limits by buckets. One request charges all of them in one turn of the loop.
+std::vector<std::string> add_buckets(Scenario& world) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 12; ++i) {
+        names.push_back("b" + std::to_string(i));
+        world.setup.limits.push_back({names.back(), "3600r/h", "charge_refund", 1000});
+    }
+    return names;
+}
+
+/// Serves as that server does, but for writes while `writes` is false: it does not answer those.
+Handler answering_writes(Redis& redis, const bool& writes) {
+    return relaying(redis, [&writes](const Command& words, ScriptedClient&, std::string answer) {
+        return writes || !is_write(words) ? ScriptedReply(std::move(answer)) : hold("writes", answer);
+    });
 }
 
 /// It does not wait behind the windows until it is worth nothing any more, though no request comes; and is
@@ -86,11 +127,7 @@ TEST(WhatBucketsAreOwed, IsTriedByOneCharge) {
     Scenario world({"w", "1000r/h"});
     Redis redis(world.events, world.network, "10.0.0.9:6379");
     bool writes = true;
-    Scripted primary(world.events, world.network, Scenario::primary_address,
-                     relaying(redis, [&writes](const Command& words, ScriptedClient&, std::string answer) {
-                         return writes || !is_write(words) ? ScriptedReply(std::move(answer))
-                                                           : hold("writes", answer);
-                     }));
+    Scripted primary(world.events, world.network, Scenario::primary_address, answering_writes(redis, writes));
     wait_for_windows(world, redis.server());
     owe_to_buckets(world, [&primary] { primary.stop(); });
     writes = false;
@@ -99,6 +136,75 @@ TEST(WhatBucketsAreOwed, IsTriedByOneCharge) {
     EXPECT_GE(counted(world, Loss::charges_in_doubt), 1U);
     EXPECT_LE(counted(world, Loss::charges_in_doubt), 20U);
     EXPECT_EQ(counted(world, Write::charges_stored), 0U);
+}
+
+/// The user might open no windows for a while, and has opened them since. That says nothing of a later
+/// outage: all that is owed waits for one charge then.
+TEST(WhatBucketsAreOwed, IsTriedByOneChargeOnceWindowsAreTakenAgain) {
+    Scenario world({"w", "1000r/h"});
+    Redis redis(world.events, world.network, "10.0.0.9:6379");
+    bool writes = true;
+    Scripted primary(world.events, world.network, Scenario::primary_address, answering_writes(redis, writes));
+    const auto buckets = add_buckets(world);
+    wait_for_windows(world, redis.server());
+    redis.server().state.forbidden.clear();
+    EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == 200; }, 10'000));
+    ClientRequest& request = world.begin(RequestSetup("k").under(buckets));
+    world.pass(100);
+    primary.stop();
+    EXPECT_EQ(check(world, RequestSetup("w").under({"w"})), "ERROR_ALLOWED");
+    writes = false;
+    primary.start();
+    EXPECT_TRUE(world.until([&] { return world.logged("is up again") == 1; }));
+    request.end_at_cost(40);
+    world.pass(10'000);
+    EXPECT_GE(counted(world, Loss::charges_in_doubt), 1U);
+    EXPECT_LE(counted(world, Loss::charges_in_doubt), 3U);
+}
+
+/// The former primary's user might open no windows. That says nothing of the next one: all that is owed waits
+/// for one charge there.
+TEST(WhatBucketsAreOwed, IsTriedByOneChargeAtAnotherPrimary) {
+    OneMachine world({"w", "1000r/m"});
+    Redis redis(world.events, world.network, "10.0.0.9:6379");
+    const bool writes = false;
+    Scripted next(world.events, world.network, "10.0.0.2:6379", answering_writes(redis, writes));
+    Sentinel sentinel(world.network, "10.0.1.1:26379");
+    discover(world, sentinel);
+    const auto buckets = add_buckets(world);
+    wait_for_windows(world, world.primary.server());
+    world.pass(70'000);  // none waits that would be that charge
+    ClientRequest& request = world.begin(RequestSetup("k").under(buckets));
+    world.pass(100);
+    name_primary(sentinel, next.address(), 2);
+    EXPECT_TRUE(world.until([&] { return world.logged("before it was") == 1; }, 10'000));
+    request.end_at_cost(40);
+    world.pass(10'000);
+    EXPECT_GE(counted(world, Loss::charges_in_doubt), 1U);
+    EXPECT_LE(counted(world, Loss::charges_in_doubt), 3U);
+}
+
+/// The primary comes back as a replica, and its INFO says so, while windows wait that its user might not
+/// open. Nothing is sent to it that is owed to buckets.
+TEST(WhatBucketsAreOwed, IsNotSentToAPrimaryThatIsAReplica) {
+    Scenario world({"w", "1000r/h"});
+    Redis redis(world.events, world.network, "10.0.0.9:6379");
+    const bool writes = true;
+    Scripted primary(world.events, world.network, Scenario::primary_address, answering_writes(redis, writes));
+    Sentinel sentinel(world.network, "10.0.1.1:26379");
+    discover(world, sentinel);
+    wait_for_windows(world, redis.server());
+    const auto requests = begin_at_buckets(world);
+    redis.server().state.role = ServerRole::replica;
+    primary.drop();
+    primary.forget();
+    EXPECT_EQ(world.ask(RequestSetup("w").under({"w"})), "PASSED");
+    end_all(requests);
+    world.pass(5'000);
+    EXPECT_EQ(primary.writes().size(), 0U);
+    redis.server().state.role = ServerRole::primary;
+    EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == clients; }, 10'000));
+    EXPECT_EQ(world.logged("were dropped|are in doubt|are lost"), 0U);
 }
 
 /// A slot moves to a node that is down, while windows wait that the user may not open. What a bucket of that
@@ -202,19 +308,14 @@ TEST(TheGateOfCharges, ForgetsAtAnotherPrimaryWhatTheFormerRefused) {
     OneMachine world({"w", "1000r/h"});
     Redis next(world.events, world.network, "10.0.0.2:6379");
     Sentinel sentinel(world.network, "10.0.1.1:26379");
-    sentinel.watch("m").primary = world.primary.address();
-    sentinel.watch("m").epoch = 1;
-    StoreSetup& store = world.setup.stores.front();
-    store.shards = {{"a", "", {}, "m"}};
-    store.sentinels = {sentinel.address()};
+    discover(world, sentinel);
     world.worker();
     world.pass(3'000);
     world.primary.server().state.forbidden = {"hset"};
     EXPECT_EQ(world.ask(RequestSetup("k").under({"w"})), "PASSED");
     world.pass(10);
     EXPECT_EQ(world.logged("refuses charges: noperm"), 1U);
-    sentinel.watch("m").primary = next.address();
-    sentinel.watch("m").epoch = 2;
+    name_primary(sentinel, next.address(), 2);
     ASSERT_TRUE(world.until([&] { return counted(world, Write::charges_stored) == 1; }, 3'000));
     for (std::uint64_t i = 1; i <= 6; ++i) {
         next.server().state.out_of_memory = true;

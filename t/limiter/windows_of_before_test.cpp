@@ -1,6 +1,7 @@
 // A primary that has the window of before in place of one that was just opened: it has become the primary
 // within a second of that one's end, and had not heard of the next. No increment may be counted there.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Case {
     std::int64_t before;   ///< used of the window of before
     std::size_t together;  ///< requests at a time, after that
     Way way;
+    std::size_t running = 0;  ///< requests that begin before the loss, and end after it
 };
 
 /// A primary, and a replica that a sentinel knows.
@@ -30,6 +32,8 @@ class AfterAFailover {
 public:
     explicit AfterAFailover(const Case& of) : what(of), world({"default", "6r/10s", of.mode}, 1'000) {
         world.setup.limits.front().window = "clock";
+        // The memory of this machine lets those in: the replica has not heard of their window.
+        world.setup.stores.front().fresh = what.running != 0 ? std::optional<Msec>(1'000) : std::nullopt;
         if (what.way == Way::failover) {
             StoreSetup& store = world.setup.stores.front();
             store.shards = {{"a", "", {}, "m"}};
@@ -57,6 +61,10 @@ public:
         EXPECT_EQ(world.ask("k"), "PASSED");
         world.pass(20);
         ASSERT_EQ(world.primary.used(key), 2);
+        while (running.size() < what.running) {
+            running.push_back(&world.begin("k"));
+        }
+        world.pass(20);
         replace(before);
         ASSERT_LT(world.at(), end + 1'000) << "the window of before is still there";
     }
@@ -89,6 +97,7 @@ public:
     Sentinel sentinel{world.network, "10.0.1.1:26379"};
     Redis& now = what.way == Way::failover ? next : world.primary;  // the primary after that
     Millis end = 0;                                                 // of the window of before
+    std::vector<ClientRequest*> running;
 
 private:
     void pass_to(Millis time) { world.pass(static_cast<Msec>(time - world.at())); }
@@ -135,6 +144,24 @@ TEST(AWindowOfBefore, IsNotChargedForTheOneThatIsOpen) {
                 }
             }
         }
+    }
+}
+
+/// The requests have found the window open at the primary of before.
+TEST(AWindowOfBefore, IsNotChargedWhereRequestsEndLater) {
+    for (const Way way : {Way::restart, Way::reset, Way::failover}) {
+        SCOPED_TRACE(static_cast<int>(way));
+        AfterAFailover failover({"check_charge", 1, 0, way, 2});
+        failover.lose();
+        (void)failover.world.ask("other");  // shows that the new primary takes charges
+        failover.world.pass(20);
+        for (ClientRequest* request : failover.running) {
+            ASSERT_TRUE(request->is_admitted());
+            request->end();
+            failover.world.pass(20);
+        }
+        EXPECT_EQ(failover.now.used(key), 2);
+        EXPECT_EQ(failover.now.window(key).reset, failover.end + 10'000);
     }
 }
 
