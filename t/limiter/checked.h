@@ -6,6 +6,12 @@
 
 namespace rate_limit::world {
 
+/// The words of a server, before Redis 7 and since, where the patterns of the user leave out a key.
+inline constexpr const char* key_refusals[] = {
+    "NOPERM this user has no permissions to access one of the keys used as arguments",
+    "NOPERM No permissions to access a key",
+};
+
 /// The request's outcome, and what each of its limits knows to be used of its window: `PASSED 7`,
 /// `ERROR_ALLOWED`.
 inline std::string shown(const ClientRequest& request) {

@@ -1,5 +1,5 @@
-// A user of Redis that lacks rights for a while: nothing is stored twice or untold, and for want of one right
-// nothing for ever.
+// What is stored of requests that come while the module's user lacks a right: nothing twice or untold, and
+// for want of one right nothing for ever.
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "t/limiter/one_machine.h"
 
-namespace rate_limit::world::rights_missing_test {
+namespace rate_limit::world::rights_of_charges_test {
 namespace {
 
 constexpr int clients = 12;
@@ -71,7 +71,7 @@ void ask_without(const std::string& right, const std::string& other, const std::
     }
 }
 
-TEST(ARightThatIsLacking, LetsNothingBeStoredTwiceOrUntold) {
+TEST(ChargesWithoutARight, AreNeitherStoredTwiceNorUntold) {
     for (const std::string mode : {"check_charge", "charge_refund", "lease"}) {
         for (const ServerVersion version :
              {ServerVersion::redis_6, ServerVersion::redis_7, ServerVersion::redis_8}) {
@@ -84,4 +84,4 @@ TEST(ARightThatIsLacking, LetsNothingBeStoredTwiceOrUntold) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world::rights_missing_test
+}  // namespace rate_limit::world::rights_of_charges_test

@@ -1,5 +1,5 @@
-// The module's user lacks one right of the documented list for a while: what needs it goes by
-// rate_limit_on_error and says why, all else goes on, and what was admitted is stored in the end.
+// Which requests cannot be checked while the module's user lacks one right of the documented list, at all
+// nodes or at some: those go by rate_limit_on_error and say why, all else goes on.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "t/limiter/one_machine.h"
 #include "t/limiter/scripted_cluster.h"
 
-namespace rate_limit::world::rights_test {
+namespace rate_limit::world::rights_of_checks_test {
 namespace {
 
 using Rights = std::set<std::string, std::less<>>;
@@ -142,78 +142,13 @@ TEST(ARightThatOverridesLack, TakesNothingFromRequests) {
     }
 }
 
-constexpr const char* key_refusals[] = {
-    "NOPERM this user has no permissions to access one of the keys used as arguments",
-    "NOPERM No permissions to access a key",
-};
-
-/// The user's patterns name all keys but that one. The overrides' line tells it, once each time.
-TEST(AKeyThatOverridesLack, IsToldOnceEachTimeItIsForbidden) {
-    const std::string good = array({bulk("version"), bulk("7")});
-    const std::string garbage = array({bulk("version"), bulk("7"), bulk("default/:a"), bulk("garbage")});
-    for (const char* refusal : key_refusals) {
-        for (const std::string& all : {good, garbage, array({})}) {
-            SCOPED_TRACE(refusal + (" " + all));
-            Scenario world({"default", "1000r/h"});
-            world.setup.stores.front().shares_overrides = true;
-            bool forbidden = false;
-            Scripted primary(world.events, world.network, Scenario::primary_address,
-                             [&](const Command& words, ScriptedClient&) -> ScriptedReply {
-                                 const bool shared = words.size() > 1 && words[1] == "rl:!overrides";
-                                 return shared && forbidden ? ScriptedReply(error(refusal))
-                                        : !shared           ? serve(words, world.at(1'800'000))
-                                        : words[0] == "hgetall"
-                                            ? ScriptedReply(all)
-                                            : array({all == array({}) ? nil() : bulk("7")});
-                             });
-            world.worker();
-            for (std::size_t time = 1; time <= 3; ++time) {
-                forbidden = false;
-                world.pass(20'000);
-                forbidden = true;
-                world.pass(20'000);
-                EXPECT_EQ(
-                    world.logged("overrides at \"rl:!overrides\" .* are forbidden to the module's user: "
-                                 ".*; give that user \\+hmget, \\+hgetall and that key"),
-                    time);
-            }
-            EXPECT_EQ(world.ask("k"), "PASSED");
-            EXPECT_EQ(world.logged("answered"), 0U) << "the overrides' line tells it";
-        }
-    }
-}
-
-/// The connections of two workers lead to two servers, and the user of one may not access the key.
-TEST(AKeyThatOverridesLack, IsToldOnceWhereOneOfTwoServersForbidsIt) {
-    Scenario world({"default", "1000r/h"});
-    world.setup.stores.front().shares_overrides = true;
-    std::size_t refused = 0;
-    Scripted primary(
-        world.events, world.network, Scenario::primary_address,
-        [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
-            if (words.size() < 2 || words[1] != "rl:!overrides") {
-                return serve(words, world.at(1'800'000));
-            }
-            if (client.number() == 2) {
-                ++refused;
-                return error(key_refusals[0]);
-            }
-            return words[0] == "hgetall" ? array({bulk("version"), bulk("7")}) : array({bulk("7")});
-        });
-    world.worker(0);
-    world.worker(1);
-    world.pass(60'000);
-    EXPECT_GE(refused, 10U);
-    EXPECT_EQ(world.logged("are forbidden to the module's user"), 1U);
-}
-
-/// The whole cannot be read, and the version can: the line comes once all the same.
-TEST(AKeyThatOverridesLack, IsToldOnceWhereItsVersionIsRead) {
-    WithoutARight world({"default", "1000r/h", "check_charge"}, true);
-    world.primary.server().state.forbidden = {"hgetall"};
-    world.worker();
-    world.pass(60'000);
-    EXPECT_EQ(world.logged("are forbidden to the module's user"), 1U);
+/// Answers each read as of no window, but for that key, which its user may not access.
+Handler lacking(const std::string& key) {
+    return [key](const Command& words, ScriptedClient&) -> ScriptedReply {
+        return words[0] != "hmget"           ? ScriptedReply(fallback(words))
+               : words[1] == stored_key(key) ? ScriptedReply(error(key_refusals[0]))
+                                             : ScriptedReply(hmget({}, {}));
+    };
 }
 
 /// The users of a primary and of its replica lack the right to read, or one of them does.
@@ -346,12 +281,7 @@ TEST(TheRightToAKey, TakesNoOtherKeyFromAReplicaBesideASilentPrimary) {
                      [&](const Command& words, ScriptedClient&) -> ScriptedReply {
                          return silent ? no_reply() : serve(words, world.at(1'800'000));
                      });
-    Scripted replica(world.events, world.network, Scenario::replica_address,
-                     [&](const Command& words, ScriptedClient&) -> ScriptedReply {
-                         return words[0] != "hmget"            ? ScriptedReply(fallback(words))
-                                : words[1] == stored_key("k0") ? ScriptedReply(error(key_refusals[0]))
-                                                               : ScriptedReply(hmget({}, {}));
-                     });
+    Scripted replica(world.events, world.network, Scenario::replica_address, lacking("k0"));
     world.worker();
     world.pass(1'000);
     EXPECT_EQ(world.ask("k0"), "PASSED");
@@ -360,6 +290,33 @@ TEST(TheRightToAKey, TakesNoOtherKeyFromAReplicaBesideASilentPrimary) {
         EXPECT_EQ(world.ask(key_of(i)), i % keys == 0 ? "ERROR_ALLOWED" : "PASSED") << i;
         world.pass(20);
     }
+}
+
+/// Each of two replicas has a key that its user may not access. While the primary is down the other one
+/// answers for that key.
+TEST(TheRightToAKey, IsOfEachReplicaWhereThePrimaryIsDown) {
+    OneMachine world({"default", "1000r/h", "check_charge"});
+    world.setup.stores.front().shards.front().replicas = {Scenario::replica_address, "10.0.0.3:6379"};
+    world.setup.stores.front().fresh = 0;
+    Scripted first(world.events, world.network, Scenario::replica_address, lacking("k0"));
+    Scripted second(world.events, world.network, "10.0.0.3:6379", lacking("k1"));
+    world.worker();
+    world.pass(1'000);
+    world.primary.kill(true);
+    for (const std::string key : {"k0", "k1"}) {
+        world.pass(2'000);
+        for (int i = 0; i < 100; ++i) {
+            EXPECT_EQ(world.ask(key), "PASSED");
+            EXPECT_EQ(world.admitted(2, "other"), 2U);  // so that each replica has its turn with both
+            world.pass(40);
+        }
+        const auto reads = (key == "k0" ? first : second).commands("hmget");
+        const auto refused = std::count_if(
+            reads.begin(), reads.end(), [&key](const Command& read) { return read[1] == stored_key(key); });
+        EXPECT_GE(refused, 3) << "it is asked again a second later";
+        EXPECT_LE(refused, 5);
+    }
+    world.primary.start();
 }
 
 /// A replica is silent, and the primary, which is asked meanwhile, may not be read: the replica may yet
@@ -384,4 +341,4 @@ TEST(TheRightToRead, EndsNoReadThatAnotherNodeMayAnswer) {
 }
 
 }  // namespace
-}  // namespace rate_limit::world::rights_test
+}  // namespace rate_limit::world::rights_of_checks_test
