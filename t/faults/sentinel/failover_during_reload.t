@@ -10,7 +10,7 @@ my $nginx = $books->nginx;
 my $idle = $nginx->http;
 $idle->send("GET /check_charge?k=1 HTTP/1.1\r\nHost: x\r\n");
 $nginx->reload;
-$set->primary->kill;
+$set->primary->kill_in_turn;
 $nginx->reload for 1 .. 2;
 my $old = $set->{members}[0];
 my $new = $set->wait_switched($old);

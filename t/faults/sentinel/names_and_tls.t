@@ -28,7 +28,7 @@ $named->stop;
 is $named->count_log(qr/cannot be resolved/), 0, 'nothing is to be resolved again';
 
 my $books = RateLimit::Books->open($set, block => $block, nginx => {http => $resolver});
-$set->primary->kill;
+$set->primary->kill_in_turn;
 my $new = $set->wait_switched($set->{members}[0]);
 my $mark = $books->recovered;
 $books->traffic->more(200);

@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $set   = RateLimit::Sentinels->start;
 my $books = RateLimit::Books->open($set);
 my $old   = $set->primary;
-$old->kill;
+$old->kill_in_turn;
 $set->wait_switched($old);
 $books->recovered;
 is $old->restart->role, 'master', 'it starts as what it was';

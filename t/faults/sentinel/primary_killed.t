@@ -8,7 +8,7 @@ my $books = RateLimit::Books->open($set);
 my $old   = $set->primary;
 my $begun = $books->traffic->mark;
 $books->served('before', passes => 1);
-$old->kill;
+$old->kill_in_turn;
 my $new = $set->wait_switched($old);
 my $switched = monotonic();
 my $mark = $books->recovered;

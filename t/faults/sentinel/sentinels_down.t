@@ -17,7 +17,7 @@ $books->served('without sentinels', since => $mark, passes => 1);
 $set->start_sentinel for 1 .. 3;
 $_->wait_ready for $set->up;
 $set->wait_known;
-$old->kill;
+$old->kill_in_turn;
 my $new = $set->wait_switched($old);
 $mark = $books->traffic->mark;
 $books->traffic->more(300);

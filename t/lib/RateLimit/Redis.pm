@@ -32,6 +32,7 @@ package RateLimit::Redis;
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
 #   $redis->travel(31);                         # with own_time => 1: its wall clock is so many seconds ahead
+#   $redis->kill_in_turn;                       # what it had answered its replicas have got, too: nothing is lost that is not in doubt
 #   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
 #   $redis->port;  $redis->address;             # host:port, or unix:PATH with unixsocket
 #   start(host => '127.0.0.2', port => N): at another address of this machine
@@ -296,6 +297,15 @@ sub kill ($self)   { $self->{process}->kill; delete $self->{connection}; return 
 sub freeze ($self) { $self->{process}->freeze; return $self }
 sub thaw ($self)   { $self->{process}->thaw; return $self }
 sub alive ($self)  { return $self->{process}->alive }
+
+# A server sends answers and what its replicas lack at the end of a turn of its event loop. Here it dies in the midst of a turn, in a script.
+sub kill_in_turn ($self) {
+    my $mark = 'it dies in turn ' . ++$markers;
+    my $text = 'redis.log(redis.LOG_WARNING, ARGV[1]) while true do end';
+    syswrite $self->connection, RateLimit::RESP::encode('EVAL', $text, 0, $mark);
+    wait_until { index($self->log, $mark) >= 0 } what => 'the script in which the server dies';
+    return $self->kill;
+}
 
 sub stop ($self) {
     $self->{process}->thaw;
