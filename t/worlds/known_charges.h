@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "t/world/events.h"
@@ -17,10 +18,21 @@ class KnownCharges {
 public:
     static constexpr Micros never = std::numeric_limits<Micros>::max();
 
+    /// The window of a key in one shard, as one machine knows it.
+    struct Place {
+        std::size_t machine = 0;
+        std::uint64_t shard = 0;  ///< its digest; 0: keys have one place for all configurations
+
+        friend bool operator<(const Place& one, const Place& other) {
+            return std::tie(one.machine, one.shard) < std::tie(other.machine, other.shard);
+        }
+    };
+
     /// What must be known of a request's key when it begins.
     struct Known {
-        std::int64_t of_machine = 0;  ///< charged by requests of the same machine, or in flight there, as 1
-        std::int64_t gone = 0;        ///< how many had left that machine by then without a charge
+        Place place;
+        std::int64_t of_machine = 0;  ///< charged by requests of the same place, or in flight there, as 1
+        std::int64_t gone = 0;        ///< how many had left that place by then without a charge
         Micros stored_since = never;  ///< when all servers had stored the limit
         std::int64_t of_all = 0;      ///< charged by all machines so long ago that others know of it
     };
@@ -28,8 +40,8 @@ public:
     /// `late`: by then a charge is known to others, where nothing fails.
     explicit KnownCharges(Micros late) noexcept : late_(late) {}
 
-    /// A request begins at the machine. `all_stored`: all servers have stored the limit for its key.
-    Known begin(std::size_t key, std::size_t machine, bool all_stored, Micros now) {
+    /// A request begins. `all_stored`: all servers have stored the limit for its key.
+    Known begin(std::size_t key, const Place& place, bool all_stored, Micros now) {
         Charged& charged = charged_[key];
         while (!charged.recent.empty() && charged.recent.front().first + late_ <= now) {
             charged.old += charged.recent.front().second;
@@ -38,20 +50,20 @@ public:
         charged.stored_since = !all_stored                     ? never
                                : charged.stored_since == never ? now
                                                                : charged.stored_since;
-        const OfMachine& here = of_machine_[{key, machine}];
-        return {here.charged + here.in_flight, here.gone, charged.stored_since, charged.old};
+        const OfMachine& here = of_machine_[{key, place}];
+        return {place, here.charged + here.in_flight, here.gone, charged.stored_since, charged.old};
     }
 
     /// How much of what its machine had charged and had in flight when a request began is there still.
-    std::int64_t still_here(const Known& known, std::size_t key, std::size_t machine) {
-        return known.of_machine - (of_machine_[{key, machine}].gone - known.gone);
+    std::int64_t still_here(const Known& known, std::size_t key) {
+        return known.of_machine - (of_machine_[{key, known.place}].gone - known.gone);
     }
 
-    void enter(std::size_t key, std::size_t machine) { ++of_machine_[{key, machine}].in_flight; }
+    void enter(std::size_t key, const Place& place) { ++of_machine_[{key, place}].in_flight; }
 
     /// One that has entered leaves. `cost` is 0 if it was not charged.
-    void leave(std::size_t key, std::size_t machine, std::int64_t cost) {
-        OfMachine& here = of_machine_[{key, machine}];
+    void leave(std::size_t key, const Place& place, std::int64_t cost) {
+        OfMachine& here = of_machine_[{key, place}];
         --here.in_flight;
         here.charged += cost;
         here.gone += cost == 0 ? 1 : 0;
@@ -75,7 +87,7 @@ private:
     };
 
     const Micros late_;
-    std::map<std::pair<std::size_t, std::size_t>, OfMachine> of_machine_;  // by key and machine
+    std::map<std::pair<std::size_t, Place>, OfMachine> of_machine_;  // by key
     std::map<std::size_t, Charged> charged_;
 };
 

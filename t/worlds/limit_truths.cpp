@@ -55,7 +55,8 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
       servers_(servers),
       losses_(told),
       truths_(truths),
-      name_(plan.setups.front().limits[number].name) {
+      name_(plan.setups.front().limits[number].name),
+      store_(plan.setups.front().limits[number].store) {
     const std::vector<Setup>& setups = plan.setups;
     const bool clocks_agree = plan.machines.clocks_agree();
     double longest_burst = 0;  // in periods
@@ -79,12 +80,12 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
         limit_ = static_cast<std::int64_t>(std::ceil(longest_burst * static_cast<double>(filled_)));
     }
     const LimitSetup& limit = setups.front().limits[number];
-    const std::int64_t shared_by = places(setups, limit.store);
-    limit_ *= shared_by;
-    filled_ *= shared_by;
+    places_ = places(setups, limit.store);
+    limit_ *= places_;
+    filled_ *= places_;
     // Tokens of a shard that the configuration has not any more go back to nobody.
-    stores_more_ = shared_by > 1;
-    one_place_ = shared_by == 1;
+    stores_more_ = places_ > 1;
+    one_place_ = places_ == 1;
     running_limit_ = limit.running;
     bucket_ = limit.burst != 0;
     local_ = limit.store == "local";
@@ -106,14 +107,22 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     }
 }
 
-KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, Micros now) {
+KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, const Configuration& of,
+                                       Micros now) {
     losses_.request_begins();
     if (!known_) {
         return {};
     }
-    const std::string window = "rl:" + name_ + "/3600:client" + text(static_cast<std::int64_t>(key));
+    const std::string client = "client" + text(static_cast<std::int64_t>(key));
+    const std::string window = "rl:" + name_ + "/3600:" + client;
+    KnownCharges::Place place{memory, 0};
+    for (const StoreConf* store : of.stores) {
+        const bool has_shards = store->name == store_ && !store->routes.has_slots();
+        place.shard =
+            has_shards ? store->routes.digest_of(store->routes.choose(client, window)) : place.shard;
+    }
     const bool stored = stored_by_all_ && servers_.known_to_all(window) >= limit_;
-    return known_->begin(key, memory, stored, now);
+    return known_->begin(key, place, stored, now);
 }
 
 /// What was lost, of which machines know no more.
@@ -130,15 +139,15 @@ bool LimitTruths::is_calm(Micros now) const noexcept {
 }
 
 /// While less than the limit is known to be used one more is let in, whatever it will cost.
-void LimitTruths::enter(std::size_t key, std::size_t memory, const KnownCharges::Known& known, Micros begun,
-                        Micros decided) {
+void LimitTruths::enter(std::size_t key, const KnownCharges::Known& known, Micros begun, Micros decided) {
     if (!known_) {
         return;
     }
-    const std::int64_t own = known_->still_here(known, key, memory);
-    known_->enter(key, memory);
-    if (own >= limit_ && own - excused(key) >= limit_) {
-        fail(key, "admits one more of " + text(limit_) + ", and its machine has charged or has in flight " +
+    const std::int64_t own = known_->still_here(known, key);
+    const std::int64_t limit = limit_ / places_;
+    known_->enter(key, known.place);
+    if (own >= limit && own - excused(key) >= limit) {
+        fail(key, "admits one more of " + text(limit) + ", and its machine has charged or has in flight " +
                       text(own));
     } else if (known.stored_since != KnownCharges::never && known.stored_since + answer_lasts_ < begun &&
                lost_of(key).taken == 0) {
@@ -151,9 +160,9 @@ void LimitTruths::enter(std::size_t key, std::size_t memory, const KnownCharges:
     }
 }
 
-void LimitTruths::leave(std::size_t key, std::size_t memory, std::int64_t cost) {
+void LimitTruths::leave(std::size_t key, const KnownCharges::Known& known, std::int64_t cost) {
     if (known_) {
-        known_->leave(key, memory, cost);
+        known_->leave(key, known.place, cost);
     }
 }
 

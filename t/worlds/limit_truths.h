@@ -36,15 +36,14 @@ public:
     /// All outlive this.
     LimitTruths(const Plan& plan, std::size_t number, Servers& servers, ToldLosses& told, Truths& truths);
 
-    /// A request begins at the machine of this memory.
-    KnownCharges::Known begin(std::size_t key, std::size_t memory, Micros now);
+    /// A request begins at a worker of this configuration, on the machine of this memory.
+    KnownCharges::Known begin(std::size_t key, std::size_t memory, const Configuration& of, Micros now);
 
     /// The limit has let that request in: `known` is what begin() has returned.
-    void enter(std::size_t key, std::size_t memory, const KnownCharges::Known& known, Micros begun,
-               Micros decided);
+    void enter(std::size_t key, const KnownCharges::Known& known, Micros begun, Micros decided);
 
     /// A request that has entered was charged so much, or 0.
-    void leave(std::size_t key, std::size_t memory, std::int64_t cost);
+    void leave(std::size_t key, const KnownCharges::Known& known, std::int64_t cost);
 
     /// The limit has let a request in that all have let in: by what a store said, or a lease. `reset`: of its
     /// window. `begun` and `decided` say when. Returns its number among those of its claim.
@@ -111,8 +110,10 @@ private:
     ToldLosses& losses_;
     Truths& truths_;
     const std::string name_;
+    const std::string store_;
     std::string mode_;
-    std::int64_t limit_ = 0;   // the highest of all configurations, or their burst
+    std::int64_t limit_ = 0;   // the highest of all configurations, or their burst, in all places together
+    std::int64_t places_ = 1;  // where a window may be counted
     std::int64_t filled_ = 0;  // tokens in `period_` seconds
     std::int64_t period_ = 1;
     Micros gained_ = 0;  // by clocks that fill buckets: the machine's its own, the servers' others

@@ -88,7 +88,7 @@ Micros MachinePlan::gained(Micros lasts) const noexcept {
     for (const WallClock& clock : clocks) {
         drift = std::max(drift, clock.drift);
     }
-    return sum + lasts / second * drift;
+    return sum + lasts / second * drift + clocks.front().read_before;
 }
 
 bool MachinePlan::has(MachineFault kind) const noexcept {

@@ -50,8 +50,8 @@ struct MachinePlan {
     /// Whether the machines' wall clocks tell the same, from begin to end.
     bool clocks_agree() const noexcept;
 
-    /// How far clocks are set forward in all, and run ahead while requests come: so much more time may pass
-    /// by one of them.
+    /// How far clocks are set forward in all, run ahead while requests come, and are read late: so much more
+    /// time may pass by one of them.
     Micros gained(Micros lasts) const noexcept;
 
     /// How far two machines' clocks may be apart, or one from what it was, while requests come and it heals.

@@ -169,7 +169,8 @@ void Traffic::begin(Visit& visit) {
     }
     visit.begun = events_.now();
     for (std::size_t i = 0; i < limits_.size(); ++i) {
-        visit.known[i] = limits_[i].begin(visit.key, visit.memory, events_.now());
+        visit.known[i] =
+            limits_[i].begin(visit.key, visit.memory, visit.worker->configuration(), events_.now());
     }
     turns_.count_reason();
     visit.request->begin();
@@ -250,7 +251,7 @@ void Traffic::admitted(Visit& visit) {
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
         if (applied.verdict.outcome == Outcome::passed) {
-            limit.enter(visit.key, visit.memory, visit.known[number], visit.begun, events_.now());
+            limit.enter(visit.key, visit.known[number], visit.begun, events_.now());
             visit.numbers[number] = limit.admit(claim_of(visit, limit), visit.cost,
                                                 applied.verdict.window.reset, visit.begun, events_.now());
         }
@@ -273,7 +274,8 @@ void Traffic::let_go(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const AppliedLimit& applied = visit.request->applied(i);
         if (applied.verdict.outcome == Outcome::passed) {
-            limits_[number_of(applied)].leave(visit.key, visit.memory, applied.charged);
+            const std::size_t number = number_of(applied);
+            limits_[number].leave(visit.key, visit.known[number], applied.charged);
         }
     }
 }
