@@ -40,6 +40,7 @@ if type(bytes) == 'table' then
     end
     bytes, replaced = false, 1
 end
+local most = 946728000000000000  -- no bucket takes longer to fill
 local missing, longest, beyond, known = 0, fill, false, false
 -- Another count than an earlier key had, so that its marks are worth nothing here: far away from it, whenever that was made.
 local back_high, back_low = (seconds % 65536 * 65521 + micros * 4294) % half, now_low
@@ -52,7 +53,7 @@ end
 if bytes and #bytes == 24 then
     local high, low, longest_high, longest_low, put_high, put_low = struct.unpack('>I4I4I4I4I4I4', bytes)
     local before = longest_high * half + longest_low
-    known = high >= sign and before > 0 and before <= 946728000000000000
+    known = high >= sign and before > 0 and before <= most
     if known then
         missing = math.max((high - sign - now_high) * half + low - now_low, 0)
         longest = math.max(fill, before)
@@ -84,7 +85,7 @@ local left = math.floor(math.max(fill - missing, 0) / token)
 local now = seconds * 1e6 + micros
 local taken = want
 if want == 0 and parts > 0 or replaced and want <= 0 then
-    return {0, left, math.min(missing, longest), 0, now, back_high, back_low}
+    return {0, left, math.min(missing, most), 0, now, back_high, back_low}
 end
 if want > 0 and parts > 0 then
     taken = math.min(want, left, math.max(least, math.floor(left / parts)))
@@ -92,8 +93,7 @@ if want > 0 and parts > 0 then
         if beyond then
             store()  -- the bucket is empty now, and fills from here on
         end
-        missing = math.min(missing, longest)
-        return {0, left, missing, math.max(missing + least * token - fill, 0), now, back_high, back_low}
+        return {0, left, math.min(missing, most), math.max(missing + least * token - fill, 0), now, back_high, back_low}
     end
 end
 if taken < 0 then

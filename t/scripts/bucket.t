@@ -155,6 +155,9 @@ subtest 'limits of different bursts' => sub {
     is_deeply at(0, 2), [2, 10, 10 * $token, 0], 'the other takes these';
     is_deeply at($second, 2, @small, parts => 0), [2, 1, 2 * $token, 0], 'full again, and charged';
     is stored(), ($now + 1) . sprintf('%09d', 2 * $token) . " $fill", 'the longest time stays as long as the key';
+    hold 'SET', 'k', packed($now * $second + 12 * $token, 10 * $token);
+    is_deeply at(0, 1, fill => 10 * $token), [0, 0, 12 * $token, 3 * $token], 'what plain commands of a greater one took is waited for';
+    is_deeply at(0, 0, fill => 10 * $token), [0, 0, 12 * $token, 0], '... and told where nothing is wanted';
     $redis->flush;
     at(0, 2, @small);
     is stored(), $now . sprintf('%09d', 2 * $token) . ' ' . 3 * $token, 'another key is one of the other size';
@@ -193,7 +196,7 @@ subtest 'what plain commands take' => sub {
     is_deeply take('600000000', 2 * $token), [0, $sign + "${now}800000000"], 'a bucket that has been full counts from now';
     is_deeply at(6 * $token, 1), [1, 17, 3 * $token, 0], '... for the script too';
     take('600000000', 19 * $token);
-    is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'too much, for a while';
+    is_deeply at(6 * $token, 1), [0, 0, 22 * $token, 3 * $token], 'too much, for a while';
     is_deeply at(6 * $token, 19 * -$token, token => 1), [0, 17 * $token, 3 * $token, 0], '... goes back wholly';
     take('600000000', 38 * $token);
     is_deeply at(6 * $token, 1), [0, 0, $fill, $token], 'far too much';
