@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <strings.h>
 #include <sys/un.h>
 
 #include "core/decimal.h"
@@ -22,6 +23,12 @@ const sockaddr_in6& inet6(const Address& address) noexcept {
 
 const char* path(const Address& address) noexcept {
     return reinterpret_cast<const sockaddr_un&>(address.sockaddr).sun_path;
+}
+
+/// Whether host and port are the same: one of them may have been written without the port.
+bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
+    return !a.peer.empty() && a.port == b.port && a.peer.size() == b.peer.size() &&
+           strncasecmp(a.peer.data(), b.peer.data(), a.peer.size()) == 0;
 }
 
 std::string_view prefix_of(const StoreConf* store) noexcept {
@@ -60,6 +67,17 @@ void set_port(Address& address, in_port_t port) noexcept {
     } else if (address.sockaddr.ss_family == AF_INET6) {
         reinterpret_cast<sockaddr_in6&>(address.sockaddr).sin6_port = htons(port);
     }
+}
+
+bool is_same_server(const NodeConf& a, const Address* in_use, const NodeConf& b) noexcept {
+    if (a.text == b.text || same_name(a, b)) {
+        return true;
+    }
+    if (in_use == nullptr) {
+        return a.addresses.size() == 1 && share_address(a, b);
+    }
+    return std::any_of(b.addresses.begin(), b.addresses.end(),
+                       [in_use](const Address& address) { return same_address(*in_use, address); });
 }
 
 bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept {

@@ -58,6 +58,10 @@ inline bool share_address(const NodeConf& a, const NodeConf& b) noexcept {
     });
 }
 
+/// Whether `a`, whose address `in_use` is connected (null: none is), is the same server as `b`, as far as
+/// names and addresses tell. While none is in use, one of several addresses says nothing.
+bool is_same_server(const NodeConf& a, const Address* in_use, const NodeConf& b) noexcept;
+
 /// Whether some node of one list has the text or an address of some node of the other.
 bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept;
 
@@ -104,8 +108,8 @@ struct StoreConf {
 
     Msec check_timeout = 100;
     Msec charge_timeout = 5000;
-    Msec connect_timeout = 0;   // set when the block is read; covers the handshake
-    std::optional<Msec> fresh;  // none: default_freshness(); 0: off
+    Msec connect_timeout = 1000;  // covers TCP, TLS and the greeting
+    std::optional<Msec> fresh;    // none: default_freshness(); 0: off
     std::string prefix = "rl:";
     KeyDigest digest;
     Login login;

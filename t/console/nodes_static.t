@@ -35,8 +35,10 @@ ok !exists $kinds->{none}, 'no error is none';
 my $requests = 60;
 is_deeply statuses(map { $nginx->get("/?k=$_") } 1 .. $requests), {200 => $requests}, 'requests pass';
 my sub commands () { my %sum; $sum{$_->{role}} += $_->{commands} for nodes(); return \%sum }
-wait_until { commands()->{primary} == $requests } what => 'charges to be counted';
-is_deeply commands(), {primary => $requests, replica => $requests}, 'each check and each charge once';
+# A check that takes too long goes to the primary, too.
+my sub hedges () { return sum0(map { $shards->primary($_)->calls('hmget') } 0, 1) }
+wait_until { commands()->{primary} == $requests + hedges() } what => 'charges to be counted';
+is_deeply commands(), {primary => $requests + hedges(), replica => $requests}, 'each check and each charge once';
 
 my $gone = $shards->primary(0);
 my $at   = time;
@@ -46,7 +48,11 @@ wait_until { $nginx->get('/?k=' . rand); !state_of($gone)->{up} } what => 'the p
 my $node = state_of($gone);
 cmp_ok $node->{since}, '>=', $at, 'since it went';
 cmp_ok $node->{errors}{connection}, '>', 0, 'its errors are counted';
+is $node->{answer_time}, undef, 'it takes no time to answer';
 is state_of($shards->replica(0))->{up}, JSON::PP::true, 'its replica is up';
+my sub answer_times () { return grep { defined } map { $_->{answer_time} } nodes() }
+wait_until { answer_times() == 3 } what => 'what the others take to answer';
+ok !(grep { $_ <= 0 || $_ > 1 } answer_times()), 'in seconds';
 
 my $labels  = qr/store="main",shard="a",node="\Q@{[$gone->address]}\E"/;
 my $metrics = $nginx->get('/limits/metrics')->body;
@@ -54,8 +60,10 @@ like $metrics, qr/^nginx_rate_limit_node_up\{$labels\} 0$/m, 'metrics: it is not
 like $metrics, qr/^nginx_rate_limit_node_role\{$labels\} 1$/m, '... and a primary';
 like $metrics, qr/^nginx_rate_limit_node_commands_total\{$labels\} [1-9]\d*$/m, '... with its commands';
 like $metrics, qr/^nginx_rate_limit_node_errors_total\{$labels,kind="connection"\} [1-9]\d*$/m, '... and its errors';
+my $answers = qr/^nginx_rate_limit_node_answer_seconds\{store="main",shard="\w+",node="\S+",role="(\w+)"\} \d/m;
+is_deeply [sort $metrics =~ /$answers/g], [qw(primary replica replica)], '... and how long the others take to answer';
 my @series = $metrics =~ /^(nginx_rate_limit_node_\w+\{[^}]*\})/mg;
-is scalar(@series), 4 * (3 + keys %$kinds), 'each series of each node';
+is scalar(@series), 4 * (3 + keys %$kinds) + 3, 'each series of each node';
 is_deeply [sort keys %{{map { $_ => 1 } @series}}], [sort @series], '... once';
 
 $gone->restart;

@@ -50,8 +50,10 @@ is_deeply {map { $_->[0] => $_->[2] } @limits},
     {map { $_->{name} => $_->{mode} . ($_->{window} eq 'clock' ? ', by the clock' : '') } @{$json->{limits}}}, '... and how they count';
 
 my @shards = @{$json->{stores}[0]{shards}};
-is_deeply [map { [@$_[0 .. 3, 5]] } rows($page, 'store-1-nodes')],
+is_deeply [map { [@$_[0 .. 3, 6]] } rows($page, 'store-1-nodes')],
     [map { my $shard = $_; map { [$shard->{name}, @$_{qw(address role)}, $_->{up} ? 'up' : 'down', "$_->{commands}"] } @{$shard->{nodes}} } @shards], 'nodes';
+my @times = map { map { $_->{answer_time} } @{$_->{nodes}} } @shards;
+is_deeply [map { $_->[5] } rows($page, 'store-1-nodes')], [map { defined ? sprintf('%.3g ms', 1000 * $_) : '–' } @times], '... and how long they take';
 is_deeply [rows($page, 'store-1-writes')],
     [map { my $shard = $_; map { my $kind = $_; [$shard->{name}, "${kind}s", map { "$shard->{writes}{$kind}{$_}" } qw(stored dropped in_doubt expired)] }
         qw(charge reservation refund) } @shards], 'writes';

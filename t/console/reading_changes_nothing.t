@@ -23,6 +23,7 @@ sub told () {
     my $told = $json->decode($nginx->get('/limits/json')->body);
     delete $told->{time};
     delete $_->{minutes} for @{$told->{limits}};    # of another minute there may be one more
+    delete $_->{answer_time} for map { @{$_->{nodes}} } map { @{$_->{shards}} } @{$told->{stores}};    # it is measured all the time
     return $json->encode($told);
 }
 sub windows () { return $json->encode([map { $json->decode($nginx->get("/report?k=$_")->body)->{resources} } @keys]) }

@@ -119,6 +119,23 @@ TEST(NodeBoard, ANodeIsDownWhileOneWorkerHoldsItForDown) {
     EXPECT_FALSE(board.read(1, table_now, 1000).up);
 }
 
+TEST(NodeBoard, TellsHowLongANodeThatIsUpTakesToAnswer) {
+    Board board(4);
+    board.note(1, table_now);
+    EXPECT_EQ(board.read(1).answer_time, std::nullopt);
+    const std::size_t place = board.board.find(node(1));
+    board.board.set_answer_time(place, node(1), 300);
+    EXPECT_EQ(board.read(1).answer_time, 300U);
+    board.board.set_answer_time(place, node(1), 0);
+    EXPECT_EQ(board.read(1).answer_time, 0U);
+    board.board.set_answer_time(place, node(2), 400);
+    EXPECT_EQ(board.read(1).answer_time, 0U) << "it is not that node's";
+    board.set_up(1, 3, false, table_now);
+    EXPECT_EQ(board.read(1).answer_time, std::nullopt);
+    board.set_up(1, 3, true, table_now);
+    EXPECT_EQ(board.read(1).answer_time, 0U);
+}
+
 TEST(NodeBoard, AWorkerThatBeginsTakesBackWhatOneBeforeItSaid) {
     Board board(4);
     for (const std::uint64_t number : {1U, 2U, 3U}) {

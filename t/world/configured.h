@@ -31,7 +31,7 @@ struct StoreSetup {
     std::vector<std::string> seeds{};
     Msec check_timeout = 100;
     Msec charge_timeout = 5000;
-    Msec connect_timeout = 100;
+    Msec connect_timeout = 1000;
     std::optional<Msec> fresh{};
     bool shares_overrides = false;
     std::string password{};

@@ -115,6 +115,11 @@ void NodeBoard::set_up(std::size_t place, const Identity& node, std::size_t work
     });
 }
 
+void NodeBoard::set_answer_time(std::size_t place, const Identity& node, std::uint64_t micros) noexcept {
+    change(place, node,
+           [micros](Record& record) { return std::exchange(record.answer_time, micros) != micros; });
+}
+
 void NodeBoard::set_names(std::size_t place, const Identity& node, const Names& names) noexcept {
     change(place, node, [&](Record& record) { return std::exchange(record.names, names) != names; });
 }
@@ -147,6 +152,7 @@ bool NodeBoard::read(std::size_t place, const Identity& node, std::size_t worker
     told.up = (record.down[generation_ % 2] << others).none();
     told.since = record.since;
     told.gone = record.seen.is_gone(now);
+    told.answer_time = told.up ? record.answer_time : std::nullopt;
     return true;
 }
 

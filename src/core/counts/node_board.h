@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,10 @@ public:
         bool up = true;     ///< none of the workers asked for holds it for down
         Millis since = 0;   ///< when that last changed, for any worker
         bool gone = false;  ///< for told_for or longer
+
+        /// How many microseconds its answers take, as the worker has it that told it last. None: it is down,
+        /// or has not answered.
+        std::optional<std::uint64_t> answer_time;
     };
 
     /// The place where note() has found a node.
@@ -108,6 +113,9 @@ public:
 
     /// Whether this worker takes it for up.
     void set_up(std::size_t place, const Identity& node, std::size_t worker, bool up, Millis now) noexcept;
+
+    /// How many microseconds its answers take.
+    void set_answer_time(std::size_t place, const Identity& node, std::uint64_t micros) noexcept;
 
     /// The names of the counters that it has from now on; 0: no more.
     void set_names(std::size_t place, const Identity& node, const Names& names) noexcept;
@@ -171,6 +179,7 @@ private:
         std::array<Workers, 2> down;  // by workers of the configurations with even and odd numbers
         Names names;
         KeptText<most_address> address;
+        std::optional<std::uint64_t> answer_time;
         bool primary;
     };
 

@@ -409,7 +409,7 @@ void Charges::change_primary() noexcept {
         close_gate();
     }
     ++term_;
-    way_ = in_cluster_ ? NumberedWindows::alone : numbered_.new_way();
+    change_way();
     under_way_ = 0;
     gate_.change_primary(first);
     send_batch();

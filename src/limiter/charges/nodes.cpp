@@ -191,6 +191,12 @@ void Nodes::on_unusable(Node& node) noexcept {
     }
 }
 
+void Nodes::on_second_line(Node& node) noexcept {
+    if (&node == primary_) {
+        owner_.on_second_line_of_primary();
+    }
+}
+
 void Nodes::on_demoted(Node& node) noexcept {
     if (&node == primary_) {
         owner_.on_primary_demoted();

@@ -24,6 +24,9 @@ public:
         virtual void on_primary_usable() noexcept = 0;
         virtual void on_primary_unusable() noexcept = 0;
 
+        /// See Node::Listener.
+        virtual void on_second_line_of_primary() noexcept = 0;
+
         /// The primary says that it is a replica.
         virtual void on_primary_demoted() noexcept = 0;
 
@@ -80,6 +83,7 @@ private:
 
     void on_usable(Node& node) noexcept override;
     void on_unusable(Node& node) noexcept override;
+    void on_second_line(Node& node) noexcept override;
     void on_demoted(Node& node) noexcept override;
     void on_end(Node& /*node*/) noexcept override { left_.on_end(); }
 

@@ -64,6 +64,7 @@ public:
 private:
     void on_primary_usable() noexcept override { charges_.send_soon(); }
     void on_primary_unusable() noexcept override { charges_.close_gate(); }
+    void on_second_line_of_primary() noexcept override { charges_.change_way(); }
     void on_primary_demoted() noexcept override { charges_.suspect_primary(); }
     void on_primary_changed() noexcept override {
         fetches_.change_primary();

@@ -113,7 +113,7 @@ void BoardEntry::set_up(bool up) noexcept {
     }
 }
 
-void BoardEntry::call(bool primary, bool up) noexcept {
+void BoardEntry::call(bool primary, bool up, std::optional<std::uint64_t> answer_time) noexcept {
     if (!speaks()) {
         return;
     }
@@ -127,6 +127,9 @@ void BoardEntry::call(bool primary, bool up) noexcept {
     board.see(place_, identity_, now_millis());
     set_primary(primary);
     set_up(up);
+    if (answer_time) {
+        board.set_answer_time(place_, identity_, *answer_time);
+    }
 }
 
 }  // namespace rate_limit

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/counts/node_board.h"
@@ -81,9 +82,10 @@ public:
     void set_primary(bool primary) noexcept;
     void set_up(bool up) noexcept;
 
-    /// The node is still in use. To be called about once a second: what others have written over is put
-    /// right, and a node for which there was no room gets it when there is some.
-    void call(bool primary, bool up) noexcept;
+    /// The node is still in use; its answers take that many microseconds, as far as that is known. To be
+    /// called about once a second: what others have written over is put right, and a node for which there was
+    /// no room gets it when there is some.
+    void call(bool primary, bool up, std::optional<std::uint64_t> answer_time) noexcept;
 
     bool has_place() const noexcept { return place_ != NodeBoard::none; }
 

@@ -61,6 +61,14 @@ protected:
     Command& operator=(const Command&) = delete;
 
 private:
+    /// Its way ends here: its owner may submit it again, as a new one.
+    void given_back(Node& node, Delivery delivery, const Reply* reply) noexcept {
+        redirects_ = 0;
+        asking_ = false;
+        answered(node, delivery, reply);
+    }
+
+    friend class Line;
     friend class Node;
     friend class CommandQueue;
     const bool whole_;
@@ -69,6 +77,7 @@ private:
     bool excused_ = false;         // it was overdue when the worker itself was late
     bool asking_ = false;          // ASKING goes before it
     bool skips_answer_ = false;    // that of ASKING comes first
+    bool measured_ = false;        // the line measures how long its answer takes
     unsigned char redirects_ = 0;  // since its owner submitted it
 };
 

@@ -1,25 +1,11 @@
 #include "limiter/wire/node.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "limiter/turn_clock.h"
-#include "redis/script_reply.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
-
-namespace {
-
-/// Whether host and port are the same: one of them may have been written without the port.
-bool same_name(const NodeConf& a, const NodeConf& b) noexcept {
-    return !a.peer.empty() && a.port == b.port && a.peer.size() == b.peer.size() &&
-           strncasecmp(a.peer.data(), b.peer.data(), a.peer.size()) == 0;
-}
-
-}  // namespace
 
 Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
            CommandSample* sample, Guide* guide)
@@ -30,20 +16,26 @@ Node::Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role r
       sample_(sample),
       guide_(guide),
       health_(store, shard, conf_, role),
-      greeting_(store, shard, health_, *this),
-      connection_(*this, store, conf_.peer),
-      addresses_(store, conf_, *this) {
-    expect_next();
+      line_(new_line()),
+      addresses_(store, conf_, *this) {}
+
+Node::~Node() {
+    shut_down();
+}
+
+std::unique_ptr<Line> Node::new_line() {
+    return std::make_unique<Line>(store_, shard_, conf_.peer, health_, answer_time_,
+                                  static_cast<Line::Owner&>(*this));
 }
 
 void Node::submit(Command& command) noexcept {
     if (!usable()) {
-        give_back(command, Delivery::unsent, nullptr);
+        command.given_back(*this, Delivery::unsent, nullptr);
         return;
     }
     if (link_ == Link::open) {
-        if (!send(command)) {
-            give_back(command, Delivery::unsent, nullptr);
+        if (!line_->send(command)) {
+            command.given_back(*this, Delivery::unsent, nullptr);
         } else if (shard_ != nullptr) {
             health_.count_command();
             sample_->count(command);
@@ -51,16 +43,10 @@ void Node::submit(Command& command) noexcept {
         return;
     }
     unsent_.push(command);
+    mark_idle();
     if (link_ == Link::none) {
         connect();
     }
-}
-
-/// The command's way ends here: its owner may submit it again, as a new one.
-void Node::give_back(Command& command, Delivery delivery, const Reply* reply) noexcept {
-    command.redirects_ = 0;
-    command.asking_ = false;
-    command.answered(*this, delivery, reply);
 }
 
 bool Node::follow(Command& command, bool asks) noexcept {
@@ -85,35 +71,31 @@ void Node::connect() noexcept {
         try_address();
         return;
     }
-    begin_try();
+    link_ = Link::connecting;
+    retry_.keep_worker(shard_ != nullptr && !unsent_.empty());
+    retry_.set(store_.connect_timeout);
     if (!addresses_.resolve()) {
         go_down(R"(its name cannot be resolved: add "resolver" to "http")");
     }
 }
 
-void Node::begin_try() noexcept {
-    link_ = Link::connecting;
-    retry_.keep_worker(keeps_worker(unsent_));
-    retry_.set(store_.connect_timeout);
-}
-
 void Node::try_address() noexcept {
-    begin_try();
+    link_ = Link::connecting;
+    retry_.clear();
     const char* reason = nullptr;
     do {
-        in_use_ = addresses_.current();
-        reason = connection_.open(in_use_);
+        reason = line_->open(addresses_.current());
     } while (reason != nullptr && addresses_.next_of_round());
     if (reason != nullptr) {
-        go_down(addresses_.reason_of_round(reason, connection_.broke_handshake()));
+        go_down(addresses_.reason_of_round(reason, line_->broke_handshake()));
     }
 }
 
 /// A command that did not wait for the resolver's answer may have led to a server that the name has left.
 void Node::on_resolved() noexcept {
-    if (connection_.is_open()) {
+    if (line_->is_open()) {
         // After demote() Charges decides when to reconnect.
-        if (takes_writes_ && !addresses_.names(in_use_)) {
+        if (takes_writes_ && !addresses_.names(line_->address())) {
             reconnect();
         }
     } else if (link_ == Link::connecting) {
@@ -121,40 +103,11 @@ void Node::on_resolved() noexcept {
     }
 }
 
-void Node::on_connected() noexcept {
-    retry_.clear();
-    link_ = Link::greeting;
-    since_ = msec_now();
-    greeting_.begin();
-}
-
-/// False when the command could not be handed to the connection: it is the caller's again, and the connection
-/// ends, or the next try would fail in the same way.
-bool Node::send(Command& command) noexcept {
-    bool taken = false;
-    try {
-        command.skips_answer_ = command.asking_;
-        writer_.tell_time(greeting_.tells_time() ? micros_now() : 0);
-        taken = (!command.asking_ || connection_.send(writer_.asking())) &&
-                connection_.send(command.encode(writer_));
-    } catch (...) {
+void Node::on_connected(Line& line) noexcept {
+    if (is(line_, line)) {
+        link_ = Link::greeting;
+        since_ = msec_now();
     }
-    if (!taken) {
-        give_up("it takes no more commands");
-        return false;
-    }
-    const bool was_idle = sent_.empty();
-    command.sent_ = msec_now();
-    command.excused_ = false;
-    sent_.push(command);
-    if (was_idle) {
-        mark_idle();
-        expect_next();
-    }
-    if (!watch_.armed()) {
-        watch_.set(std::min(store_.check_timeout, store_.charge_timeout));
-    }
-    return true;
 }
 
 void Node::send_unsent() noexcept {
@@ -163,7 +116,7 @@ void Node::send_unsent() noexcept {
         if (command->wanted()) {
             submit(*command);
         } else {
-            give_back(*command, Delivery::unsent, nullptr);
+            command->given_back(*this, Delivery::unsent, nullptr);
         }
     }
     mark_idle();
@@ -173,70 +126,20 @@ void Node::return_unsent() noexcept {
     CommandQueue waiting = std::exchange(unsent_, {});
     mark_idle();
     while (Command* command = waiting.pop()) {
-        give_back(*command, Delivery::unsent, nullptr);
+        command->given_back(*this, Delivery::unsent, nullptr);
     }
 }
 
-void Node::return_sent() noexcept {
-    while (Command* command = take_sent()) {
-        give_back(*command, Delivery::in_doubt, nullptr);
+void Node::on_answer(Line& line, Command& command, const Reply& reply) noexcept {
+    const bool may_go = reply.is_error() && in_cluster() && command.redirectable();
+    if (!may_go || !guide_->redirect(*this, command, reply)) {
+        command.given_back(*this, Delivery::answered, &reply);
     }
-}
-
-void Node::on_reply(const Reply& reply) noexcept {
-    if (sent_.head() != nullptr && sent_.head()->skips_answer_) {
-        sent_.head()->skips_answer_ = false;
-        if (reply.is_error()) {
-            health_.count_asking(reply);
-        }
-        return;
+    if (is(line_, line)) {
+        leave_if_drained();
+    } else if (is(former_, line) && line.unanswered() == 0) {
+        line.close("all of it is answered");
     }
-    Command* command = take_sent();
-    if (command == nullptr) {
-        // One answer too many: from here on every answer would go to the wrong command. While one is read in
-        // part, the connection takes no command.
-        give_up("an answer that no command waits for");
-        return;
-    }
-    const bool may_go = reply.is_error() && in_cluster() && command->redirectable();
-    const std::size_t words = command->words_of_script();
-    if (words != 0 && replaced_another_type(reply, words)) {  // whether anybody waits for the answer or not
-        health_.count_error(Fault::wrongtype, command->name(), reply);
-    }
-    if (!may_go || !guide_->redirect(*this, *command, reply)) {
-        give_back(*command, Delivery::answered, &reply);
-    }
-    expect_next();
-    leave_if_drained();
-}
-
-/// The few commands that need all of their reply get a tree for it. Without memory they find none.
-void Node::expect_next() noexcept {
-    const bool whole = shard_ == nullptr || (sent_.head() != nullptr && sent_.head()->whole_);
-    if (whole == records_) {
-        return;
-    }
-    try {
-        whole ? connection_.record_trees() : connection_.record_no_trees();
-        records_ = whole;
-    } catch (...) {
-        records_ = false;
-    }
-}
-
-/// The oldest command that waits for its answer, or null.
-Command* Node::take_sent() noexcept {
-    Command* command = sent_.pop();
-    if (sent_.empty()) {
-        mark_idle();
-    }
-    return command;
-}
-
-/// nginx may close a connection on which nothing waits, and a worker may leave that waits for no answer.
-void Node::mark_idle() noexcept {
-    connection_.set_idle(sent_.empty() && unsent_.empty() && !expects_more_);
-    watch_.keep_worker(keeps_worker(sent_));
 }
 
 Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Access access) noexcept {
@@ -260,6 +163,12 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
     return Blame::node;
 }
 
+void Node::on_replica(Line& line) noexcept {
+    if (is(line_, line)) {
+        demote();
+    }
+}
+
 void Node::demote() noexcept {
     takes_writes_ = false;
     addresses_.resolve();
@@ -275,19 +184,9 @@ void Node::become(Role role) noexcept {
     takes_writes_ = true;  // nothing else is known
     since_ = msec_now();
     if (link_ == Link::greeting || link_ == Link::open) {
-        greeting_.change_role();
+        line_->greeting().change_role();
     }
-}
-
-bool Node::is_at(const NodeConf& conf) const noexcept {
-    if (conf_.text == conf.text || same_name(conf_, conf)) {
-        return true;
-    }
-    if (!connection_.is_open()) {
-        return conf_.addresses.size() == 1 && share_address(conf_, conf);
-    }
-    return std::any_of(conf.addresses.begin(), conf.addresses.end(),
-                       [this](const Address& address) { return same_address(in_use_, address); });
+    drop(relief_);  // it was greeted as another one
 }
 
 void Node::retire() noexcept {
@@ -295,18 +194,19 @@ void Node::retire() noexcept {
     expects_more_ = false;
     retry_.clear();
     addresses_.stop();
+    drop(relief_);
     return_unsent();
-    if (connection_.is_open()) {
+    if (line_->is_open()) {
         leave_if_drained();
     } else {
-        listener_.on_end(*this);
+        end_if_done();
     }
 }
 
 void Node::reconnect() noexcept {
     if (idle()) {
         connect();
-    } else if (connection_.is_open() && !health_.is_over()) {
+    } else if (line_->is_open() && !health_.is_over()) {
         if (link_ == Link::connecting || link_ == Link::greeting) {
             leave();  // nothing of a caller is lost with it
         } else if (link_ == Link::open) {
@@ -318,11 +218,11 @@ void Node::reconnect() noexcept {
 
 /// Closes a connection that is to be left, once nothing on it is unanswered.
 void Node::leave_if_drained() noexcept {
-    if (!sent_.empty()) {
+    if (line_->unanswered() != 0) {
         return;
     }
     if (health_.is(NodeHealth::State::retired)) {
-        connection_.close("it is not needed any more");
+        line_->close("it is not needed any more");
     } else if (link_ == Link::draining && usable()) {
         leave();
     }
@@ -331,25 +231,105 @@ void Node::leave_if_drained() noexcept {
 void Node::leave() noexcept {
     link_ = Link::leaving;
     addresses_.skip();  // another address of the name may be the primary's
-    connection_.close("it is left for a new connection");
+    line_->close("it is left for a new connection");
 }
 
-void Node::on_greeted() noexcept {
-    if (health_.is_over()) {
-        return;
+void Node::on_greeted(Line& line) noexcept {
+    if (is(relief_, line)) {
+        take_over();
     }
+    if (!is(line_, line) || health_.is_over() || (usable() && link_ != Link::greeting)) {
+        return;  // it was looked at, or is not in use
+    }
+    drop(relief_);
     link_ = link_ == Link::greeting ? Link::open : link_;
+    if (suspended()) {
+        answer_time_.forget();  // its silence says nothing of how long it takes
+        line_->greeting().probe();
+    }
     health_.mark_up();
     retry_.clear();
-    watch_.clear();  // nothing is unanswered: it must not wait for an older command's charge_timeout
     send_unsent();
     listener_.on_usable(*this);
 }
 
-void Node::on_refused(Fault fault, std::string_view command, const Reply& reply, bool often) noexcept {
+void Node::on_refused(Line& line, Fault fault, std::string_view command, const Reply& reply,
+                      bool often) noexcept {
+    if (is(relief_, line)) {
+        drop(relief_);
+    }
+    if (!is(line_, line)) {
+        return;
+    }
     suspend(explain(fault), server_words(command, reply.text_view()));
-    if (often && sent_.empty()) {
-        connection_.close(explain(fault));  // its address may lead to another server by now
+    if (often && line_->unanswered() == 0) {
+        line_->close(explain(fault));  // its address may lead to another server by now
+    }
+}
+
+void Node::on_silent(Line& line) noexcept {
+    if (!is(line_, line) || suspended() || health_.is_over()) {
+        return;
+    }
+    health_.count_silent();
+    suspend("no answer in check_timeout");
+    line_->greeting().probe();
+    relieve();
+}
+
+/// What is between may have forgotten the connection, and a server that is stopped takes others and answers
+/// nothing. Without memory there is none.
+void Node::relieve() noexcept {
+    if (relief_ != nullptr || former_ != nullptr || line_->unanswered() == 0 || link_ != Link::open ||
+        is_leaving()) {
+        return;
+    }
+    try {
+        relief_ = new_line();
+    } catch (...) {
+        return;
+    }
+    if (relief_->open(line_->address()) != nullptr) {
+        sweep_.set_to_end_of_turn();
+    }
+}
+
+/// What was sent over the silent connection may still be answered there.
+void Node::take_over() noexcept {
+    former_ = std::exchange(line_, std::move(relief_));
+    former_->expect_more(false, false);
+    takes_writes_ = true;  // nothing else is known
+    link_ = Link::greeting;
+    since_ = msec_now();  // perhaps it leads to another server
+    mark_idle();
+    if (former_->unanswered() == 0) {
+        former_->close("all of it is answered");
+    } else {
+        listener_.on_second_line(*this);
+    }
+}
+
+/// Its lines are destroyed in another turn of the loop: one of them may be what calls.
+void Node::drop(std::unique_ptr<Line>& line) noexcept {
+    if (line != nullptr) {
+        line->close("it is not needed");
+        sweep_.set_to_end_of_turn();
+    }
+}
+
+void Node::on_sweep(void* self) noexcept {
+    Node& node = *static_cast<Node*>(self);
+    for (std::unique_ptr<Line>* line : {&node.relief_, &node.former_}) {
+        if (*line != nullptr && !(*line)->is_open()) {
+            line->reset();
+        }
+    }
+    node.end_if_done();
+}
+
+void Node::end_if_done() noexcept {
+    if (at_end()) {
+        listener_.on_end(*this);
     }
 }
 
@@ -366,7 +346,7 @@ void Node::suspend(std::string_view reason, std::string_view words) noexcept {
 
 void Node::go_down(const char* reason) noexcept {
     link_ = Link::none;
-    health_.mark_down(reason, greeting_.take_words());
+    health_.mark_down(reason, line_->greeting().take_words());
     listener_.on_unusable(*this);
     return_unsent();
     addresses_.resolve();
@@ -378,27 +358,42 @@ void Node::try_later() noexcept {
     retry_.set(health_.next_wait());
 }
 
-void Node::give_up(const char* reason) noexcept {
-    health_.doom();
-    connection_.close(reason);
+void Node::on_broken(Line& line) noexcept {
+    if (is(line_, line)) {
+        health_.doom();
+    }
 }
 
-void Node::on_close_idle() noexcept {
-    link_ = Link::none;
-    connection_.close("the worker is leaving");
+void Node::on_close_idle(Line& line) noexcept {
+    if (is(line_, line)) {
+        link_ = Link::none;
+    }
+    line.close("the worker is leaving");
 }
 
-void Node::on_closed(const char* reason) noexcept {
+void Node::on_closed(Line& line, const char* reason) noexcept {
+    if (is(line_, line)) {
+        lost(reason);
+        return;
+    }
+    line.give_back(*this);
+    sweep_.set_to_end_of_turn();
+    if (is(relief_, line) && suspended()) {
+        addresses_.resolve();
+        try_later();
+    }
+}
+
+void Node::lost(const char* reason) noexcept {
+    drop(relief_);
     retry_.clear();
     takes_writes_ = true;  // nothing else is known of the next connection
     if (health_.is_over()) {
-        return_sent();
+        line_->give_back(*this);
         return_unsent();
-        if (health_.is(NodeHealth::State::retired)) {
-            listener_.on_end(*this);
-        }
+        end_if_done();
     } else if (link_ == Link::leaving) {
-        return_sent();
+        line_->give_back(*this);
         connect();  // commands submitted meanwhile wait for that
     } else if (link_ == Link::none) {
         addresses_.resolve();  // closed as idle: that is not an outage
@@ -407,16 +402,16 @@ void Node::on_closed(const char* reason) noexcept {
             try_later();
         }
     } else if (link_ == Link::connecting) {
-        reason = addresses_.reason_of_round(reason, connection_.broke_handshake());
+        reason = addresses_.reason_of_round(reason, line_->broke_handshake());
         addresses_.next_of_round() ? try_address() : go_down(reason);
-    } else if (usable() && link_ != Link::greeting && health_.bears_loss(!sent_.empty())) {
+    } else if (usable() && link_ != Link::greeting && health_.bears_loss(line_->unanswered() != 0)) {
         replace();
     } else {
         if (suspended() || link_ == Link::greeting) {
             addresses_.skip();  // this address takes connections and does not answer
         }
         health_.doom();  // commands that come back may be submitted again: not to this node
-        return_sent();
+        line_->give_back(*this);
         go_down(reason);
     }
 }
@@ -427,7 +422,7 @@ void Node::replace() noexcept {
     link_ = Link::none;
     addresses_.resolve();
     return_unsent();  // another server may answer on the next connection: owners decide anew
-    return_sent();
+    line_->give_back(*this);
     if (due && idle()) {
         connect();  // perhaps nobody else asks this node for anything
     }
@@ -436,63 +431,30 @@ void Node::replace() noexcept {
 void Node::on_retry(void* self) noexcept {
     Node& node = *static_cast<Node*>(self);
     if (node.suspended()) {
-        node.greeting_.probe();
+        node.relieve();
+        node.line_->greeting().probe();
     } else if (node.link_ == Link::none) {
         node.connect();
-    } else if (!node.connection_.is_open()) {
-        node.go_down("its name was not resolved within connect_timeout");
     } else {
-        node.connection_.close(node.connection_.shakes_hands()
-                                   ? "the TLS handshake took longer than connect_timeout"
-                                   : "connecting took longer than connect_timeout");
+        node.go_down("its name was not resolved within connect_timeout");
     }
-}
-
-/// One timer over the unanswered commands, oldest first: they are answered in the order they were sent.
-void Node::on_watch(void* self) noexcept {
-    Node& node = *static_cast<Node*>(self);
-    const Msec check_timeout = node.store_.check_timeout;
-    const Msec earliest = std::min(check_timeout, node.store_.charge_timeout);
-    const Msec grace = grace_after(node.watch_, check_timeout);
-    const auto oldest_age = [&node] {
-        return node.sent_.empty() ? 0 : msec_now() - node.sent_.head()->sent_;
-    };
-    if (oldest_age() >= earliest) {
-        node.read_now();  // the answer may have come while this worker was busy
-    }
-    if (node.sent_.empty() || node.watch_.armed()) {
-        return;
-    }
-    const Msec age = oldest_age();
-    if (age >= earliest && grace != 0 && !std::exchange(node.sent_.head()->excused_, true)) {
-        node.watch_.set(grace);
-        return;
-    }
-    if (age >= node.store_.charge_timeout) {
-        node.connection_.close("no answer in charge_timeout");
-        return;
-    }
-    if (age >= check_timeout && !node.suspended() && !node.health_.is_over()) {
-        node.health_.count_silent();
-        node.suspend("no answer in check_timeout");
-        node.greeting_.probe();
-    }
-    node.watch_.set((age < check_timeout ? earliest : node.store_.charge_timeout) - age);
 }
 
 void Node::read_now() noexcept {
-    if (!sent_.empty()) {
-        connection_.read_now();
+    line_->read_now();
+    if (former_ != nullptr) {
+        former_->read_now();
     }
 }
 
 void Node::shut_down() noexcept {
     health_.end();
     addresses_.stop();
-    connection_.write_now();
-    connection_.close("the worker is leaving");
+    drop(relief_);
+    drop(former_);
+    line_->write_now();
+    line_->close("the worker is leaving");
     return_unsent();
-    watch_.clear();
     retry_.clear();
 }
 

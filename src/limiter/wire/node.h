@@ -1,20 +1,23 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/machine/server_clock.h"
+#include "core/nearness.h"
 #include "core/topology/topology.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/addresses.h"
 #include "limiter/wire/command.h"
 #include "limiter/wire/command_sample.h"
-#include "limiter/wire/connection.h"
-#include "limiter/wire/greeting.h"
 #include "limiter/wire/guide.h"
+#include "limiter/wire/line.h"
 #include "limiter/wire/node_health.h"
-#include "redis/command.h"
 #include "redis/decode.h"
 
 namespace rate_limit {
@@ -41,12 +44,16 @@ enum class Blame : unsigned char {
 ///     up ─no answer in check_timeout, or it refuses to serve─▶ suspended ─probe answered─▶ up
 ///     up, suspended ─connection lost─▶ down ─next greeting answered─▶ up
 ///
+/// Where it is silent, a second connection is made beside the first: what is between may have forgotten that
+/// one. If the server answers on the second one first, that takes over, and the first one is read until what
+/// was sent over it is answered, or charge_timeout ends.
+///
 /// usable() turns false with the first failure and true with the next answered greeting or probe. A
 /// connection that has answered and is lost is no failure yet: a server may close one just as a command is
 /// written. The node then connects once more, at once, and what comes back may be sent to it again.
 ///
 /// Its owner may retire() it: it answers what was sent, closes, and is then at its end().
-class Node final : private Connection::Owner, private Addresses::Owner, private Greeting::Owner {
+class Node final : private Line::Owner, private Addresses::Owner {
 public:
     class Listener {
     public:
@@ -55,6 +62,10 @@ public:
 
         /// The node takes no commands.
         virtual void on_unusable(Node& /*node*/) noexcept {}
+
+        /// A second connection has taken over from one that is still read: what is sent from now on may come
+        /// to the server before what was sent before.
+        virtual void on_second_line(Node& /*node*/) noexcept {}
 
         /// It says that it is a replica, and was taken for the primary.
         virtual void on_demoted(Node& /*node*/) noexcept {}
@@ -70,7 +81,7 @@ public:
     /// and has neither `sample` nor `guide`.
     Node(const StoreConf& store, const ShardConf* shard, NodeConf conf, Role role, Listener& listener,
          CommandSample* sample = nullptr, Guide* guide = nullptr);
-    ~Node() { shut_down(); }
+    ~Node();
 
     bool usable() const noexcept { return health_.usable(); }
     /// True when a command submitted now leaves in this turn of the loop.
@@ -83,10 +94,19 @@ public:
     bool suspended() const noexcept { return health_.is(NodeHealth::State::suspended); }
 
     /// Commands that wait for an answer: what replica choice compares.
-    std::size_t load() const noexcept { return sent_.size() + unsent_.size(); }
+    std::size_t load() const noexcept { return line_->unanswered() + unsent_.size(); }
 
     /// Commands of this turn of the loop wait for its end: one more costs no write.
-    bool gathers() const noexcept { return connection_.gathers(); }
+    bool gathers() const noexcept { return line_->gathers(); }
+
+    /// How many microseconds an answer of it may be expected to take at `now`, by TurnClock: as long as its
+    /// answers have taken, and no less than the command that it is measured by has waited. None: no answer
+    /// has come on its present connection.
+    std::optional<std::uint64_t> takes(std::uint64_t now) const noexcept {
+        const std::optional<std::uint64_t> smoothed = answer_time_.smoothed();
+        return smoothed ? std::max(*smoothed, line_->measures(now)) : smoothed;
+    }
+    const AnswerTime& answer_time() const noexcept { return answer_time_; }
 
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
@@ -114,7 +134,7 @@ public:
 
     /// A primary answered that it is a replica: it gets no more writes on this connection. Its name is
     /// resolved again.
-    void demote() noexcept override;
+    void demote() noexcept;
 
     /// It has taken a write after that, on the same connection.
     void promote() noexcept { takes_writes_ = true; }
@@ -144,7 +164,7 @@ public:
     void retire() noexcept;
 
     /// It has been retired, and nothing is left of its connection.
-    bool at_end() const noexcept { return health_.is(NodeHealth::State::retired) && !connection_.is_open(); }
+    bool at_end() const noexcept { return health_.is(NodeHealth::State::retired) && !has_lines(); }
 
     /// See NodeHealth::served().
     void served() noexcept { health_.served(); }
@@ -157,17 +177,17 @@ public:
     void shut_down() noexcept;
 
     // See Greeting.
-    ServerClock& clock() noexcept { return greeting_.clock(); }
-    void tell_time() noexcept { greeting_.tell_time(); }
-    void refuse_bitfields() noexcept { greeting_.refuse_bitfields(); }
-    bool takes_bitfields() const noexcept { return greeting_.takes_bitfields(); }
+    ServerClock& clock() noexcept { return line_->greeting().clock(); }
+    void tell_time() noexcept { line_->greeting().tell_time(); }
+    void refuse_bitfields() noexcept { line_->greeting().refuse_bitfields(); }
+    bool takes_bitfields() const noexcept { return line_->greeting().takes_bitfields(); }
 
     /// Its address, as other nodes name it.
     Endpoint endpoint() const { return {conf_.peer, conf_.port}; }
 
     /// Whether that is the same server, as far as names and addresses tell. Of the addresses of a name it is
     /// at the one that is in use; while none is, at none of several.
-    bool is_at(const NodeConf& conf) const noexcept;
+    bool is_at(const NodeConf& conf) const noexcept { return is_same_server(conf_, address_in_use(), conf); }
 
     /// See NodeHealth::trouble().
     const std::string& trouble() const noexcept { return health_.trouble(); }
@@ -176,10 +196,10 @@ public:
     bool learned() const noexcept { return conf_.learned; }
 
     /// See NodeHealth::call_roll().
-    void call_roll() noexcept { health_.call_roll(); }
+    void call_roll() noexcept { health_.call_roll(answer_time_.smoothed()); }
 
     /// The address of its connection, open or being made; null: there is none. Good until the next try.
-    const Address* address_in_use() const noexcept { return connection_.is_open() ? &in_use_ : nullptr; }
+    const Address* address_in_use() const noexcept { return line_->is_open() ? &line_->address() : nullptr; }
 
     /// Its address, as the configuration or the topology has it.
     const std::string& name() const noexcept { return conf_.text; }
@@ -195,18 +215,19 @@ private:
         leaving,   ///< it is being closed for another one
     };
 
-    void on_connected() noexcept override;
-    void on_reply(const Reply& reply) noexcept override;
-    void on_closed(const char* reason) noexcept override;
-    void on_close_idle() noexcept override;
+    void on_connected(Line& line) noexcept override;
+    void on_greeted(Line& line) noexcept override;
+    void on_refused(Line& line, Fault fault, std::string_view command, const Reply& reply,
+                    bool often) noexcept override;
+    void on_replica(Line& line) noexcept override;
+    void on_answer(Line& line, Command& command, const Reply& reply) noexcept override;
+    void on_silent(Line& line) noexcept override;
+    void on_broken(Line& line) noexcept override;
+    void on_closed(Line& line, const char* reason) noexcept override;
+    void on_close_idle(Line& line) noexcept override;
     void on_resolved() noexcept override;
-    bool send(Command& command) noexcept override;
-    void on_greeted() noexcept override;
-    void on_refused(Fault fault, std::string_view command, const Reply& reply, bool often) noexcept override;
-    void give_up(const char* reason) noexcept override;
 
     void connect() noexcept;
-    void begin_try() noexcept;
     void try_address() noexcept;
     void suspend(std::string_view reason, std::string_view words = {}) noexcept;
     void go_down(const char* reason) noexcept;
@@ -214,22 +235,21 @@ private:
     void leave_if_drained() noexcept;
     void leave() noexcept;
     void replace() noexcept;
-    void give_back(Command& command, Delivery delivery, const Reply* reply) noexcept;
-    void return_sent() noexcept;
     void return_unsent() noexcept;
-    bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
-    Command* take_sent() noexcept;
     void send_unsent() noexcept;
-    void mark_idle() noexcept;
-    void expect_next() noexcept;
-    /// Whether a leaving worker stays for these commands. Nobody needs what a sentinel or a seed would say by
-    /// then.
-    bool keeps_worker(const CommandQueue& commands) const noexcept {
-        return shard_ != nullptr && !commands.empty();
-    }
+    void mark_idle() noexcept { line_->expect_more(!unsent_.empty(), expects_more_); }
+    std::unique_ptr<Line> new_line();
+    void lost(const char* reason) noexcept;
+    void relieve() noexcept;
+    void take_over() noexcept;
+    void drop(std::unique_ptr<Line>& line) noexcept;
+    void end_if_done() noexcept;
+    bool is(const std::unique_ptr<Line>& one, const Line& line) const noexcept { return one.get() == &line; }
+    bool has_lines() const noexcept { return line_->is_open() || relief_ != nullptr || former_ != nullptr; }
+    bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
 
-    static void on_watch(void* self) noexcept;
     static void on_retry(void* self) noexcept;
+    static void on_sweep(void* self) noexcept;
 
     const StoreConf& store_;
     const ShardConf* const shard_;  // null: a sentinel or a seed
@@ -243,18 +263,16 @@ private:
     bool takes_writes_ = true;
     bool expects_more_ = false;
     Msec reads_again_ = 0;  // not before then
-    bool records_ = false;  // the reply that comes next has a tree
-    CommandQueue sent_;     // in the order in which answers will come
     CommandQueue unsent_;   // wait for the connection
-    Greeting greeting_;
-    Connection connection_;
+    AnswerTime answer_time_;
+    std::unique_ptr<Line> line_;
+    std::unique_ptr<Line> relief_;  // is made beside that, which is silent; null: none is
+    std::unique_ptr<Line> former_;  // was replaced by a relief, and is still read; null: none is
     Addresses addresses_;
-    Address in_use_{};  // address at the last try: addresses_ may have been resolved again since
-    CommandWriter writer_;
 
-    Timer watch_{this, on_watch, Timer::Worker::stays};  // the oldest command's deadline
     Timer retry_{this, on_retry,
-                 Timer::Worker::stays};  // connecting: its deadline; down or suspended: the next try or probe
+                 Timer::Worker::stays};  // connecting: the end of resolving; else the next try or probe
+    Timer sweep_{this, on_sweep, Timer::Worker::leaves};  // lines that have ended are at work until then
 };
 
 }  // namespace rate_limit

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -91,8 +93,11 @@ public:
     /// Says once what to do about a primary of the configuration that is a replica.
     void tell_demoted() noexcept;
 
-    /// Tells all workers that it is in use, what it is, and whether it is up.
-    void call_roll() noexcept { entry_.call(is_primary(), usable()); }
+    /// Tells all workers that it is in use, what it is, whether it is up, and how many microseconds its
+    /// answers take.
+    void call_roll(std::optional<std::uint64_t> answer_time) noexcept {
+        entry_.call(is_primary(), usable(), answer_time);
+    }
 
     /// Why it failed last, and in what words it said so; empty: it did not. Only of a seed, whose owner tells
     /// it.

@@ -237,9 +237,6 @@ char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
     if (finish_shards(cf, store) != NGX_CONF_OK) {
         return failed;
     }
-    if (store.connect_timeout == 0) {
-        store.connect_timeout = store.encrypted ? 1000 : 100;
-    }
     if (finish_tls(cf, store) != NGX_CONF_OK) {
         return failed;
     }

@@ -238,6 +238,24 @@ void state_cell(HtmlText& html, const NodeFigures& node) {
     html.open("td").element("span", state, {{"class", state}}).close();
 }
 
+void write_answer_time(JsonText& json, const NodeFigures& node) {
+    const std::optional<std::uint64_t>& micros = node.node.answer_time;
+    micros ? json.decimal(seconds(*micros)) : json.null();
+}
+
+void write_answer_time(MetricsText& text, const NodeFigures& node) {
+    if (node.node.answer_time) {
+        MetricsText::Labels labels = labels_of(node);
+        labels.push_back({"role", node.node.primary ? "primary" : "replica"});
+        text.sample(labels, seconds(*node.node.answer_time));
+    }
+}
+
+void answer_time_cell(HtmlText& html, const NodeFigures& node) {
+    const std::optional<std::uint64_t>& micros = node.node.answer_time;
+    html.element("td", micros ? millis_text(*micros) : "–", {{"class", "n"}});
+}
+
 Figure role(const NodeFigures& node) {
     return std::string_view(node.node.primary ? "primary" : "replica");
 }
@@ -258,6 +276,7 @@ constexpr Column<NodeFigures> node_columns[] = {
     {{}, {}, "node_role", of_one<&NodeBoard::Told::primary>},
     {"up", {"State"}, "node_up", of_one<&NodeBoard::Told::up>, nullptr, state_cell},
     {"since", {"For"}, {}, moment<Moment::Shown::span, &NodeFigures::node, &NodeBoard::Told::since>},
+    {"answer_time", {"Answers in", true}, {}, nullptr, write_answer_time, answer_time_cell},
     {"commands", {"Commands", true}, "node_commands_total", commands},
     {"errors", {"Errors"}, {}, nullptr, write_errors, errors_cell},
 };
@@ -265,6 +284,7 @@ constexpr Column<NodeFigures> node_columns[] = {
 constexpr Family<NodeFigures> node_families[] = {
     {"node_up", Type::gauge, "0: a worker holds the node for down."},
     {"node_role", Type::gauge, "1: the node is a primary; 0: it is a replica."},
+    {"node_answer_seconds", Type::gauge, "How long the node takes to answer, smoothed.", write_answer_time},
     {"node_commands_total", Type::counter, "Commands that requests and charges sent to the node."},
     {"node_errors_total", Type::counter, "What went wrong with a node.", write_errors},
 };

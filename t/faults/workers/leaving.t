@@ -1,5 +1,5 @@
-# A worker leaves at once when its connections are idle, else with the answers to its charges, and no later
-# than charge_timeout.
+# A worker leaves at once when its connections are idle, else with the answers to its charges, and no later than charge_timeout, and
+# connect_timeout for what was not sent by then.
 
 use RateLimit::Test;
 
@@ -7,7 +7,8 @@ my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 sub start ($name, %opt) {
     my $charge_timeout = 'charge_timeout ' . ($opt{charge_timeout} // '99s') . ';';    # longer than the end of nginx is waited for
-    my $block = redis_block('main', [$proxy, $redis], "check_timeout 9s; connect_timeout 9s; $charge_timeout");
+    my $connect_timeout = 'connect_timeout ' . ($opt{connect_timeout} // '9s') . ';';
+    my $block = redis_block('main', [$proxy, $redis], "check_timeout 9s; $connect_timeout $charge_timeout");
     return RateLimit::Nginx->with_limit("1000r/h name=$name", $block, workers => $opt{workers} // 2);
 }
 sub seconds ($action) {
@@ -34,7 +35,7 @@ $proxy->flow;
 ok eval { $nginx->stop }, 'a worker leaves when they are answered';
 is charged('pending'), 41, 'and all have been delivered';
 
-$nginx = start('silent', workers => 1, charge_timeout => '3s');
+$nginx = start('silent', workers => 1, charge_timeout => '3s', connect_timeout => '1s');
 $nginx->get('/x', 'X-Key' => 'k');
 wait_until { charged('silent') == 1 } what => 'the charge';
 $proxy->stall('answers');

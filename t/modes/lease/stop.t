@@ -12,10 +12,11 @@ my $lost = qr/nginx ends before it could give back tokens and charges of 8 windo
 
 sub start ($name, %opt) {
     my $patience = $opt{patience} // '99s';    # longer than the end of nginx is waited for
+    my $connect  = 'connect_timeout ' . ($opt{connect} // '9s') . ';';
     my $check    = 'check_timeout ' . ($opt{check} // '9s') . ';';
     return RateLimit::Nginx->start(
         workers => $opt{workers} // 4, up => $backend,
-        http    => redis_block('main', $opt{to} // $redis, "connect_timeout 9s; $check charge_timeout $patience;") . '
+        http    => redis_block('main', $opt{to} // $redis, "$connect $check charge_timeout $patience;") . '
             rate_limit_mode lease; rate_limit_store main; rate_limit_key $http_x_key; add_header X-Worker $pid always;
             server { listen 127.0.0.1:%%PORT%% reuseport;
                 rate_limit 1000000r/h name=' . $name . '; rate_limit_lease 100;
@@ -110,10 +111,10 @@ $redis->thaw;
 $nginx->stop;
 is used('slow'), $passed, 'a primary that is only late is waited for';
 
-($nginx, $passed) = spending('frozen', patience => '1s');
+($nginx, $passed) = spending('frozen', patience => '1s', connect => '1s');
 my $before = used('frozen');
 $redis->freeze;
-ok eval { $nginx->stop }, 'a frozen Redis is waited for no longer than charge_timeout';
+ok eval { $nginx->stop }, 'a frozen Redis is waited for no longer than charge_timeout, and connect_timeout for a new connection';
 $redis->thaw;
 is $nginx->count_log($lost), 1, 'what is lost is said';
 

@@ -1,0 +1,90 @@
+// A connection that what is between has forgotten: what is sent over it goes nowhere, and others are taken.
+
+#include <string>
+#include <utility>
+
+#include "t/limiter/checked.h"
+
+namespace rate_limit::world::forgotten_connection_test {
+namespace {
+
+class ForgottenConnection : public testing::Test {
+protected:
+    ForgottenConnection() {
+        world.setup.stores.front().fresh = 0;
+        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+    }
+
+    ScriptedReply answer(const Command& words) const {
+        if (words[0] == "hmget") {
+            return hmget(1, reset);
+        }
+        if (words[0] == "hincrby") {
+            return integer(2);
+        }
+        return is_write(words) ? ScriptedReply(integers({1, reset})) : fallback(words);
+    }
+
+    Scenario world{{"default", "100000r/h"}};
+    const Millis reset = world.at(1'800'000);
+    std::size_t forgotten = 0;  // connections with a lower number, or this one
+    const Handler handler = [this](const Command& words, ScriptedClient& client) -> ScriptedReply {
+        return client.number() <= forgotten ? no_reply() : answer(words);
+    };
+    Scripted primary{world.events, world.network, Scenario::primary_address, handler};
+    Scripted replica{world.events, world.network, Scenario::replica_address, handler};
+};
+
+TEST_F(ForgottenConnection, IsReplacedAboutCheckTimeoutAfterACommandWasSent) {
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    world.pass(100);
+    forgotten = 1;
+    world.begin("k");
+    world.pass(150);  // check_timeout after a third of it, and a greeting
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    EXPECT_EQ(replica.connections(), 2U);
+    EXPECT_EQ(primary.connections(), 2U);
+}
+
+/// A charge that is late on the first connection is neither lost nor made twice.
+TEST_F(ForgottenConnection, IsReadUntilWhatWasSentIsAnswered) {
+    bool late = false;
+    primary.handler = [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+        if (late && client.number() == 1) {
+            ScriptedReply reply = answer(words);
+            return later(2'000'000, std::move(reply.bytes));
+        }
+        return answer(words);
+    };
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    world.pass(100);
+    EXPECT_EQ(counted(world, Write::charges_stored), 1U);
+    late = true;
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    world.pass(1'000);
+    EXPECT_EQ(primary.connections(), 2U);
+    EXPECT_EQ(primary.open(), 2U);
+    EXPECT_EQ(counted(world, Write::charges_stored), 1U);
+    world.pass(2'000);
+    EXPECT_EQ(primary.open(), 1U) << "the first one is closed once all of it is answered";
+    EXPECT_EQ(counted(world, Write::charges_stored), 2U);
+    EXPECT_EQ(world.logged("doubt"), 0U);
+}
+
+/// It accepts, and answers nothing: nobody takes over.
+TEST_F(ForgottenConnection, OfAServerThatIsStoppedIsGivenUpInTheEnd) {
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    world.pass(100);
+    forgotten = 1'000;
+    world.begin("k");
+    world.pass(20'000);
+    EXPECT_LE(primary.connections(), 20U);
+    EXPECT_EQ(world.logged("primary .* does not serve"), 1U);
+    forgotten = 0;
+    world.pass(6'000);
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    EXPECT_EQ(primary.open(), 1U);
+}
+
+}  // namespace
+}  // namespace rate_limit::world::forgotten_connection_test
