@@ -51,6 +51,9 @@ bool is_leaving() noexcept;
 /// number.
 std::size_t number_of_worker() noexcept;
 
+/// How many connections this process can have, to clients and servers.
+std::size_t most_connections() noexcept;
+
 /// This process as the owner of locks in shared memory, and how it finds out whether another one lives.
 LockUser lock_user() noexcept;
 

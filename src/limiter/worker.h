@@ -22,6 +22,7 @@ enum class WorkerPart : unsigned char {
     counter_log,
     minutes,
     occupancy,
+    connection_room,
     end
 };
 

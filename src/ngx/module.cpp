@@ -193,7 +193,7 @@ ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
         zone->enter_process();
         zone->nodes().begin_worker(worker_number(), now_millis());
     }
-    start_discovery(*main_conf(cycle));
+    start_stores(*main_conf(cycle));
     // Upkeep starts even without limits: where there is no master process, a reload may bring some.
     start_upkeep(*main_conf(cycle));
     start_shared_watch();

@@ -3,7 +3,7 @@
 use RateLimit::Test;
 use JSON::PP;
 
-# No charges wait for the node: a worker that is asked nothing does not connect.
+# A worker connects by itself, but for one that is stopped.
 my $redis = RateLimit::Redis->start;
 my $proxy = RateLimit::Proxy->start(to => $redis->port);
 my $nginx = RateLimit::Nginx->start(
@@ -28,31 +28,47 @@ my sub ask ($worker) { return $client{$worker}->get('/?k=' . rand)->status }
 is node()->{up}, JSON::PP::true, 'up';
 my $since = node()->{since};
 
-# New connections lead nowhere; the other worker keeps the one that it has.
+# New connections lead nowhere; the other worker has not noticed that it has lost the one that it had.
 my $nowhere = free_port();
 ask($_) for $one, $other;
-$proxy->lead_to($nowhere);
-$proxy->drop;
+my sub cut_off () {
+    kill 'STOP', $other;
+    $proxy->lead_to($nowhere);
+    $proxy->drop;
+    return;
+}
+cut_off();
 wait_until { ask($one); !node()->{up} } what => 'one worker to hold it for down';
 my $down = node()->{since};
 cmp_ok $down, '>', $since, 'since then';
 
-# The other one has asked nothing since it lost its connection: it finds the way back by itself.
 $proxy->lead_to($redis->port);
+kill 'CONT', $other;
 wait_until { ask($other); ask($one); node()->{up} } what => 'both to be connected again';
 
-$proxy->lead_to($nowhere);
-$proxy->drop;
+cut_off();
 wait_until { ask($one); !node()->{up} } what => 'one worker to hold it for down again';
+kill 'STOP', $one;    # it keeps its word
+$proxy->lead_to($redis->port);
 kill 'KILL', $one;
 $nginx->expect_log(qr/exited on signal 9/);
 wait_until { eval { node()->{up} } } what => 'a killed worker to count no more';
 pass 'its word does not stay';
 
+kill 'CONT', $other;
+wait_until { eval { ask($other); 1 } && node()->{up} } what => 'the other to be connected again';
+$proxy->lead_to($nowhere);
+$proxy->drop;
 wait_until { eval { ask($other); 1 } && !node()->{up} } what => 'the other to hold it for down';
 my $held = node()->{since};
-$nginx->reload(wait_old => 1);
-is node()->{up}, JSON::PP::true, 'nor does that of workers of before a reload: new ones have not asked yet';
-cmp_ok node()->{since}, '>', $held, 'since they began';
+my @before = $nginx->workers;
+kill 'STOP', @before;    # they keep their words
+$proxy->lead_to($redis->port);
+$nginx->{process}->signal('HUP');
+wait_until { node()->{up} } what => 'workers of before a reload to count no more';
+cmp_ok node()->{since}, '>', $held, 'since new ones began';
+kill 'CONT', @before;
+wait_until { !grep { kill 0 => $_ } @before } what => 'the old workers to leave';
+ok node()->{up}, 'it stays up';
 
 done;

@@ -167,6 +167,7 @@ TEST(Documents, OfAConfigurationWithoutLimits) {
 
 TEST(Documents, BeforeTheFirstRequest) {
     WithAllKinds world;
+    Redis replica(world.events, world.network, Scenario::replica_address);
     WorkerProcess& worker = world.start();
     expect_all(worker, worker.configuration(), "fresh");
 }

@@ -309,9 +309,11 @@ void expect_without_lua(const std::string& of_evalsha, const std::string& of_eva
     // two commands: by the script's digest, and with its text.
     EXPECT_LE(redis.writes().size(), 2U * (10 + 24)) << of_evalsha;
     lua = true;
+    redis.forget();
     EXPECT_TRUE(world.until([&] { return redis.charged()[stored_key("a")] >= 2; })) << of_evalsha;
     EXPECT_EQ(world.ask(RequestSetup("k").under({"r"})), "PASSED") << of_evalsha;
     world.pass(1'000);
+    EXPECT_EQ(redis.charged()[stored_key("a")], 2) << of_evalsha;
     EXPECT_EQ(world.logged("primary \\S+ of \"main\" takes charges again"), 1U) << of_evalsha;
     EXPECT_EQ(world.logged("were dropped|are lost|are in doubt"), 0U) << of_evalsha;
 }

@@ -60,6 +60,7 @@ struct LimitSetup {
 struct Setup {
     std::vector<StoreSetup> stores;
     std::vector<LimitSetup> limits;
+    std::size_t connections = 512;  ///< that a worker can have
     OnError on_error = OnError::allow;
     std::size_t zone_size = std::size_t{1} << 20;
 };

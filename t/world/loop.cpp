@@ -158,6 +158,10 @@ std::size_t number_of_worker() noexcept {
     return Loop::current().number;
 }
 
+std::size_t most_connections() noexcept {
+    return Loop::current().connections;
+}
+
 LockUser lock_user() noexcept {
     return {{Loop::current().pid(), 1}, [](const Process& process) { return Loop::is_alive(process.pid); }};
 }

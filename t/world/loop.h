@@ -147,6 +147,7 @@ public:
     bool leaving = false;              ///< is_leaving() returns it
     bool cut_off = false;              ///< nothing that it sends leaves the machine any more
     std::size_t number = 0;            ///< number_of_worker() returns it
+    std::size_t connections = 512;     ///< most_connections() returns it
     std::uint32_t parent = 0;          ///< parent_pid() returns it: the pid of the process that made the zone
     std::size_t machine = 0;           ///< its number for Network::part()
     const WallClock* clock = nullptr;  ///< of its machine; null: UTC

@@ -24,6 +24,7 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
     loop_.parent = machine.pid();
     loop_.machine = machine.number();
     loop_.clock = &machine.clock();
+    loop_.connections = machine.setup().connections;
     loop_.turn([&] {
         if (!zone_.adopt(machine.zone())) {
             throw std::runtime_error("the zone cannot be shared");
@@ -36,7 +37,7 @@ WorkerProcess::WorkerProcess(Machine& machine, std::size_t number, std::uint32_t
         loop_.configuration = configured_.get();
         zone_.enter_process();
         zone_.nodes().begin_worker(worker_number(), now_millis());
-        start_discovery(*configured_);
+        start_stores(*configured_);
         start_upkeep(*configured_);
         start_shared_watch();
         start_counter_log();

@@ -169,6 +169,17 @@ void Nodes::make_unfit() noexcept {
     }
 }
 
+bool Nodes::keep_connections(Role role) noexcept {
+    bool all = true;
+    if (role == Role::primary) {
+        return primary_ == &none_ || primary_->keep_connection();
+    }
+    for (Node* node : replicas_) {
+        all = node->keep_connection() && all;
+    }
+    return all;
+}
+
 /// An answer may name another primary, and so change the lists.
 void Nodes::read_now() noexcept {
     std::size_t next = 0;

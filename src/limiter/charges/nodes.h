@@ -68,6 +68,9 @@ public:
         return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;
     }
 
+    /// Connects to those that have this part before they are needed. False: this worker has no room for all.
+    bool keep_connections(Role role) noexcept;
+
     /// Reads the answers that lie in the sockets.
     void read_now() noexcept;
 

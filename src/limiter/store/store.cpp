@@ -34,6 +34,7 @@ Store::Store(const StoreConf& conf)
     if (conf.routes.has_slots()) {
         slots_ = std::make_unique<SlotMap>();
     }
+    ahead_.set_to_end_of_turn();
     if (conf.topology != nullptr) {
         discovery_ = std::make_unique<Discovery>(conf, static_cast<Discovery::Owner&>(*this));
         discovery_->follow();
@@ -78,6 +79,7 @@ void Store::doubt() noexcept {
 }
 
 void Store::on_topology(const Topology& topology) noexcept {
+    ahead_.set_to_end_of_turn();
     try {
         if (slots_ != nullptr) {
             take_map();
@@ -103,6 +105,7 @@ void Store::shut_down() noexcept {
         discovery_->shut_down();
     }
     forget_moves_.clear();
+    ahead_.clear();
     for_each_shard([](Shard& shard) { shard.shut_down(); });
     unanswered_.for_each([this](const UnansweredBatch& batch) { at(batch.route).fetches().give_up(batch); });
 }
@@ -131,6 +134,26 @@ void Store::make_some() noexcept {
             ++made;
         }
     }
+}
+
+/// Connects to the servers before they are needed: to primaries first, for without them nothing is charged. A
+/// few shards of a cluster are made in a turn.
+void Store::connect_ahead() noexcept {
+    if (ended_ || is_leaving()) {
+        return;
+    }
+    make_some();
+    const bool room = keep_connections(Role::primary) && keep_connections(Role::replica);
+    if (room && std::find(shards_.begin(), shards_.end(), nullptr) != shards_.end()) {
+        ahead_.set(1);
+    }
+}
+
+/// False: this worker has no room for more connections.
+bool Store::keep_connections(Role role) noexcept {
+    bool room = true;
+    for_each_shard([&](Shard& shard) { room = room && shard.nodes().keep_connections(role); });
+    return room;
 }
 
 /// The cluster is as the last map says, and as its nodes have said since.
@@ -265,9 +288,9 @@ Store* make_live_store(const StoreConf& conf) noexcept {
     }
 }
 
-void start_discovery(const Configuration& main) noexcept {
+void start_stores(const Configuration& main) noexcept {
     for (const StoreConf* store : main.stores) {
-        if (store->topology != nullptr && store->used) {
+        if (store->used) {
             live_store(*store);
         }
     }

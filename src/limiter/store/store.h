@@ -16,7 +16,7 @@ namespace rate_limit {
 
 struct Configuration;
 
-/// One rate_limit_redis block as one worker runs it. Nodes connect with the first command.
+/// One rate_limit_redis block as one worker runs it.
 class Store final : private Deadlines::Owner, private Guide, private Discovery::Owner {
 public:
     explicit Store(const StoreConf& conf);
@@ -107,6 +107,8 @@ private:
     SlotMap::Number number_for(const Endpoint& primary);
     void forget_moves() noexcept;
     void call_unused() noexcept;
+    void connect_ahead() noexcept;
+    bool keep_connections(Role role) noexcept;
 
     const StoreConf& conf_;
     Deadlines deadlines_;
@@ -118,6 +120,8 @@ private:
     Msec cleared_ = 0;  // when the map was last taken without its strangers
     Timer forget_moves_{this, [](void* self) noexcept { static_cast<Store*>(self)->forget_moves(); },
                         Timer::Worker::leaves};
+    Timer ahead_{this, [](void* self) noexcept { static_cast<Store*>(self)->connect_ahead(); },
+                 Timer::Worker::leaves};
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     SharedReads shared_reads_;
     bool ended_ = false;
@@ -131,8 +135,8 @@ inline Store* live_store(const StoreConf& conf) noexcept {
     return conf.live != nullptr ? conf.live : make_live_store(conf);
 }
 
-/// Makes the Stores that have to find out which servers they have, before the first request asks them.
-void start_discovery(const Configuration& main) noexcept;
+/// Makes the Stores that limits may name, which connect to their servers before the first request asks them.
+void start_stores(const Configuration& main) noexcept;
 
 /// Closes every connection of this worker.
 void shut_down_stores(const Configuration& main) noexcept;

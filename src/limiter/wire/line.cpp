@@ -67,6 +67,7 @@ bool Line::send(Command& command) noexcept {
 }
 
 void Line::on_reply(const Reply& reply) noexcept {
+    heard_ = msec_now();
     if (sent_.head() != nullptr && sent_.head()->skips_answer_) {
         sent_.head()->skips_answer_ = false;
         if (reply.is_error()) {

@@ -106,6 +106,9 @@ public:
     Greeting& greeting() noexcept { return greeting_; }
     const Greeting& greeting() const noexcept { return greeting_; }
 
+    /// For how many milliseconds nothing has come over it.
+    Msec silent_for() const noexcept { return msec_now() - heard_; }
+
     /// How long a command waits, in milliseconds, before the node counts as silent: check_timeout, or four
     /// times as long as its answers take where that is more.
     Msec patience() const noexcept {
@@ -153,6 +156,7 @@ private:
     bool unsent_ = false;  // see expect_more()
     bool more_ = false;
     bool records_ = false;     // the reply that comes next has a tree
+    Msec heard_ = 0;           // when something came last
     bool measuring_ = false;   // the answer to one of sent_ is measured
     std::uint64_t since_ = 0;  // from then on, by TurnClock
     CommandQueue sent_;        // in the order in which answers will come

@@ -63,6 +63,31 @@ bool Node::follow(Command& command, bool asks) noexcept {
     return true;
 }
 
+/// A balancer or a firewall forgets a connection without a word: that is found before a request needs it.
+void Node::call_roll() noexcept {
+    constexpr Msec longest_silence = 10'000;
+    health_.call_roll(answer_time_.smoothed());
+    if (ready() && line_->silent_for() >= longest_silence) {
+        line_->greeting().probe();
+    }
+}
+
+bool Node::keep_connection() noexcept {
+    if (!kept_.is_taken() && kept_.take()) {
+        connect_soon();
+    }
+    return kept_.is_taken();
+}
+
+/// Not all workers of all machines do so at once.
+void Node::connect_soon() noexcept {
+    constexpr Msec spread = 100;
+    if (kept_.is_taken() && idle() && !is_leaving()) {
+        retry_.keep_worker(false);
+        retry_.set(random_bits() % spread);
+    }
+}
+
 /// Tries every address once, the last good one first. Of a node that is known by a name alone, from a
 /// sentinel or another node, those are asked for first.
 void Node::connect() noexcept {
@@ -191,6 +216,7 @@ void Node::become(Role role) noexcept {
 
 void Node::retire() noexcept {
     health_.retire();
+    kept_.leave();
     expects_more_ = false;
     retry_.clear();
     addresses_.stop();
@@ -425,6 +451,8 @@ void Node::replace() noexcept {
     line_->give_back(*this);
     if (due && idle()) {
         connect();  // perhaps nobody else asks this node for anything
+    } else {
+        connect_soon();
     }
 }
 

@@ -15,6 +15,7 @@
 #include "limiter/wire/addresses.h"
 #include "limiter/wire/command.h"
 #include "limiter/wire/command_sample.h"
+#include "limiter/wire/connection_room.h"
 #include "limiter/wire/guide.h"
 #include "limiter/wire/line.h"
 #include "limiter/wire/node_health.h"
@@ -108,6 +109,10 @@ public:
     }
     const AnswerTime& answer_time() const noexcept { return answer_time_; }
 
+    /// Connects within 100 ms, and whenever the connection is lost, without a command that needs it. False:
+    /// this worker has no room for that.
+    bool keep_connection() noexcept;
+
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;
@@ -195,8 +200,9 @@ public:
     /// Whether the topology names it, and not the configuration.
     bool learned() const noexcept { return conf_.learned; }
 
-    /// See NodeHealth::call_roll().
-    void call_roll() noexcept { health_.call_roll(answer_time_.smoothed()); }
+    /// Tells all workers that it is in use, and how it is; asks a server of which nothing was heard for 10 s
+    /// whether the connection still leads there. To be called about once a second.
+    void call_roll() noexcept;
 
     /// The address of its connection, open or being made; null: there is none. Good until the next try.
     const Address* address_in_use() const noexcept { return line_->is_open() ? &line_->address() : nullptr; }
@@ -228,6 +234,7 @@ private:
     void on_resolved() noexcept override;
 
     void connect() noexcept;
+    void connect_soon() noexcept;
     void try_address() noexcept;
     void suspend(std::string_view reason, std::string_view words = {}) noexcept;
     void go_down(const char* reason) noexcept;
@@ -263,7 +270,8 @@ private:
     bool takes_writes_ = true;
     bool expects_more_ = false;
     Msec reads_again_ = 0;  // not before then
-    CommandQueue unsent_;   // wait for the connection
+    ConnectionRoom::Place kept_;
+    CommandQueue unsent_;  // wait for the connection
     AnswerTime answer_time_;
     std::unique_ptr<Line> line_;
     std::unique_ptr<Line> relief_;  // is made beside that, which is silent; null: none is

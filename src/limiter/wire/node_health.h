@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -69,8 +70,13 @@ public:
         may_reconnect_ = true;
     }
 
-    /// How long to wait for the next try or probe.
-    Msec next_wait() noexcept { return backoff_.next(random_bits()); }
+    /// How long to wait for the next try or probe. A replica is wanted back within a second: reads go farther
+    /// meanwhile.
+    Msec next_wait() noexcept {
+        constexpr Msec longest_of_replica = 1000;
+        const Msec wait = backoff_.next(random_bits());
+        return role_ == Role::replica ? std::min(wait, longest_of_replica) : wait;
+    }
 
     void count_command() noexcept { entry_.count_command(); }
     void count_silent() noexcept { entry_.count(NodeError::silent); }

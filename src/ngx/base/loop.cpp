@@ -57,6 +57,10 @@ std::size_t number_of_worker() noexcept {
     return static_cast<std::size_t>(ngx_worker);
 }
 
+std::size_t most_connections() noexcept {
+    return ngx_cycle->connection_n;
+}
+
 LockUser lock_user() noexcept {
     return {process_of(static_cast<std::uint32_t>(ngx_pid)), is_alive};
 }

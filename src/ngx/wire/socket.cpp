@@ -1,7 +1,10 @@
 #include "ngx/wire/socket.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include <new>
@@ -16,6 +19,24 @@
 namespace rate_limit {
 
 namespace {
+
+/// A server whose machine is gone is found out even where nothing is asked: after a minute, and three tries.
+void keep_alive(int fd, const Address& address) noexcept {
+    if (address.sockaddr.ss_family == AF_UNIX) {
+        return;
+    }
+    constexpr struct {
+        int level;
+        int name;
+        int value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 60},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 20},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (const auto& option : options) {
+        (void)setsockopt(fd, option.level, option.name, &option.value, sizeof option.value);
+    }
+}
 
 /// hiredis takes addresses as text: numeric, so that it never asks a name server.
 redisAsyncContext* start_connecting(const Address& address) noexcept {
@@ -96,6 +117,7 @@ const char* Connection::Socket::open(const Address& address) noexcept {
         redisAsyncFree(context);
         return "worker_connections are not enough";
     }
+    keep_alive(context->c.fd, address);
     return attach(*context, *connection, address);
 }
 

@@ -48,7 +48,7 @@ struct Shards {
 void write_no_node(HtmlText& html, std::string_view shard) {
     html.open("tr");
     row_header(html, shard);
-    html.element("td", "none is known yet: no request has asked for it", {{"colspan", "7"}}).close();
+    html.element("td", "none is known yet: no server has told them", {{"colspan", "7"}}).close();
 }
 
 /// From `first` on, of a shard that has so many `rows`.

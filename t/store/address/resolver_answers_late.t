@@ -31,8 +31,11 @@ for my $state ('in use', 'greeting', 'connecting') {
     $dns->set($name => '127.0.0.2');
     $dns->freeze;
     $old->set(mute => $state eq 'greeting' ? 1 : 0);
+    my @workers = $nginx->workers;
+    kill STOP => @workers;    # it connects again by itself, and must not while nobody listens
     $state eq 'connecting' ? $old->stop : $old->drop;
     my $deaf = $state eq 'connecting' && deaf($old->port);
+    kill CONT => @workers;
     is $nginx->get('/?k=there')->status, 200, '... the old one serves' if $state eq 'in use';
     my $request = $nginx->http;
     $request->start_request(GET => '/?k=meanwhile') if $state ne 'in use';

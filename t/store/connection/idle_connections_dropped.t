@@ -1,4 +1,4 @@
-# A server may close idle connections: that is no outage, and the next request connects again.
+# A server may close idle connections: that is no outage, and nginx connects again before a request needs it.
 
 use RateLimit::Test;
 
@@ -7,18 +7,21 @@ my $nginx  = RateLimit::Nginx->with_limit('100r/h', $shards->block('main', 'chec
     key => 'k', more => 'rate_limit_on_error deny; location /free { rate_limit off; }');
 my ($worker) = $nginx->workers;
 my sub sockets () { return scalar grep { (readlink // '') =~ /^socket/ } glob "/proc/$worker/fd/*" }
+my sub clients ($redis) { return $redis->cmd('CLIENT', 'LIST', 'TYPE', 'normal') =~ /^id=(\d+)/mg }    # and us
 my $client = $nginx->http;
-is $client->get('/free')->status, 200, 'nginx serves, and has asked nobody';
-my $without_redis = sockets();
+is $client->get('/free')->status, 200, 'nginx serves';
+wait_until { !grep { 2 != (() = clients($_)) } $shards->all } what => 'nginx to connect';
+my $sockets = sockets();
 my $key    = 'rl:default/3600:k';
 for my $round (1 .. 5) {
     is $client->get('/x')->status, 200, "round $round";
     wait_until { ($shards->replica->hash($key)->{used} // 0) == $round } what => 'the charge';
     for my $redis ($shards->all) {
+        my %before = map { $_ => 1 } clients($redis);
         $redis->drop_clients;
-        wait_until { $redis->cmd('CLIENT', 'LIST', 'TYPE', 'normal') !~ /\n.*\n/ } what => 'no client but us';
+        wait_until { my @now = clients($redis); @now == 2 && grep { !$before{$_} } @now } what => 'a new connection';
     }
-    wait_until { sockets() == $without_redis } what => 'nginx to have noticed';
+    wait_until { sockets() == $sockets } what => 'nothing to be left of those before';
 }
 $nginx->stop;
 is $shards->primary->hash($key)->{used}, 5, 'no charge is lost';

@@ -8,11 +8,15 @@ my $sentinel = RateLimit::FakeRedis->start(handler => watching, state => {primar
 my sub conf ($blocks, $limit = 'rate_limit 1000r/h;') {
     return "master_process off; events {} http { %%HTTP%%\n$blocks server { listen 127.0.0.1:%%PORT%%; location / { rate_limit_key k; $limit } } }";
 }
-my sub block ($name, $master) { return "rate_limit_redis $name { sentinel @{[$sentinel->address]}; shard a master=$master; }\n" }
+my sub block ($name, $master) {
+    return "rate_limit_redis $name { sentinel @{[$sentinel->address]}; shard a master=$master; @{[timeouts('9s')]} }\n";
+}
 my $nginx = RateLimit::Nginx->create(conf => conf(block('main', 'm'), 'rate_limit 1000r/h store=main;'), workers => 1);
 $nginx->{process} = RateLimit::Process->start(
     command => [$nginx->command], output => $nginx->folder . '/output', name => 'nginx', parent_death => 15);
 $nginx->wait_log(qr/sentinels name/);
+# After a reload without a master process nginx has no connections to give, and a silent server would get a second one.
+wait_until { $redis->calls('ping') } what => 'the primary to be connected';
 
 my $reloads = 0;
 for my $next (
