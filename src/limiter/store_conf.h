@@ -106,6 +106,13 @@ struct StoreConf {
     std::vector<ShardConf> shards;
     Routes routes;  // indexed like `shards`, whose names it refers to
 
+    /// Which of several replicas a read goes to.
+    enum class ReadFrom : unsigned char {
+        nearest,  ///< one of those that answer as quickly as any
+        spread,   ///< each in turn
+    };
+    ReadFrom read_from = ReadFrom::nearest;
+
     Msec check_timeout = 100;
     Msec charge_timeout = 5000;
     Msec connect_timeout = 1000;  // covers TCP, TLS and the greeting

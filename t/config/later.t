@@ -25,7 +25,7 @@ later("rate_limit_cost $_", $_, 'rate_limit_cost', $cost) for '$arg_a*2', '10000
 refuses("rate_limit_concurrency 1 $_;", "rate_limit_concurrency 1 $_", qr/unknown parameter "$_" in "rate_limit_concurrency"/) for 'delay=5', 'penalty=1s';
 
 # In rate_limit_redis.
-for my $line ('read_from nearest;', 'here eu;', 'region eu;', "region eu { shard a primary=127.0.0.1:1; }") {
+for my $line ('here eu;', 'region eu;', "region eu { shard a primary=127.0.0.1:1; }") {
     my ($word) = split / /, $line;
     my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $line }");
     is $code, 1, "refused: $line";

@@ -40,7 +40,7 @@ TEST_F(ForgottenConnection, IsReplacedAboutCheckTimeoutAfterACommandWasSent) {
     world.pass(100);
     forgotten = 1;
     world.begin("k");
-    world.pass(150);  // check_timeout after a third of it, and a greeting
+    world.pass(110);  // check_timeout, and a greeting
     EXPECT_EQ(world.ask("k"), "PASSED");
     EXPECT_EQ(replica.connections(), 2U);
     EXPECT_EQ(primary.connections(), 2U);

@@ -77,6 +77,7 @@ void Configured::add_store(const StoreSetup& setup) {
     store.charge_timeout = setup.charge_timeout;
     store.connect_timeout = setup.connect_timeout;
     store.fresh = setup.fresh;
+    store.read_from = setup.read_from;
     store.login.password = setup.password;
     store.sentinel_login.password = setup.sentinel_password;
     store.database = setup.database;

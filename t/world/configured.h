@@ -33,6 +33,7 @@ struct StoreSetup {
     Msec charge_timeout = 5000;
     Msec connect_timeout = 1000;
     std::optional<Msec> fresh{};
+    StoreConf::ReadFrom read_from = StoreConf::ReadFrom::nearest;
     bool shares_overrides = false;
     std::string password{};
     std::string sentinel_password{};

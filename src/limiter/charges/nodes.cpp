@@ -13,6 +13,7 @@ Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, Comma
       sample_(sample),
       guide_(guide),
       none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample, &guide),
+      replicas_(store.read_from),
       turn_(static_cast<std::size_t>(random_bits())) {  // workers start at different replicas
     none_.shut_down();
 }
@@ -55,7 +56,7 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
                    const std::vector<NodeConf>& unfit) {
     Owned made;
     Owned all;
-    std::vector<Node*> readable;
+    Replicas readable(store_.read_from);
     std::vector<Node*> unfit_nodes;
     std::vector<NodeConf> unfit_ones(unfit);
     all.reserve(replicas.size() + unfit.size() + 1);
@@ -80,7 +81,7 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
     for (const NodeConf& replica : replicas) {
         Node* const node = place(replica, Role::replica, before, made);
         if (node != nullptr) {
-            replicas_.push_back(node);
+            replicas_.add(*node);
         }
     }
     const auto have = [&](const NodeConf& replica) {
@@ -108,47 +109,32 @@ void Nodes::leave(Owned& before) noexcept {
     left_.retire_from(first);  // commands that they give back find the shard as it is now
 }
 
+/// One that costs no write of its own takes no turn.
 Node* Nodes::choose(const Node* const* asked, std::size_t count) noexcept {
-    ++turn_;
-    Node* best = choose_of(replicas_, Fitness::usable, asked, count);
-    if (best != nullptr) {
-        return best;
+    Node* const node = find(asked, count);
+    turn_ += node != nullptr && node->gathers() ? 0 : 1;
+    return node;
+}
+
+Node* Nodes::find(const Node* const* asked, std::size_t count) noexcept {
+    Node* const node = replicas_.choose(turn_, asked, count);
+    if (node != nullptr) {
+        return node;
     }
     if (primary_->usable()) {
         return std::find(asked, asked + count, primary_) == asked + count ? primary_ : nullptr;
     }
-    best = choose_of(unfit_nodes_, Fitness::ready, asked, count);
-    if (best != nullptr) {
-        return best;
+    Node* const unfit = least_loaded(unfit_nodes_, Fitness::ready, turn_, asked, count);
+    if (unfit != nullptr) {
+        return unfit;
     }
     make_unfit();
-    return choose_of(unfit_nodes_, Fitness::usable, asked, count);
+    return least_loaded(unfit_nodes_, Fitness::usable, turn_, asked, count);
 }
 
 Node* Nodes::choose_despite_refusal(const Node* const* asked, std::size_t count) noexcept {
-    Node* const best = choose_of(replicas_, Fitness::even_refusing, asked, count);
-    return best != nullptr ? best : choose_of(unfit_nodes_, Fitness::even_refusing, asked, count);
-}
-
-/// Null if none of these is as fit as that, or all that are were asked.
-Node* Nodes::choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
-                       std::size_t count) noexcept {
-    Node* best = nullptr;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        Node& node = *nodes[(turn_ + i) % nodes.size()];
-        const bool fit = least == Fitness::ready ? node.ready() : node.usable();
-        const bool answers = least == Fitness::even_refusing || node.answers_reads();
-        if (!fit || !answers || std::find(asked, asked + count, &node) != asked + count) {
-            continue;
-        }
-        if (node.gathers()) {
-            return &node;
-        }
-        if (best == nullptr || node.load() < best->load()) {
-            best = &node;
-        }
-    }
-    return best;
+    Node* const best = replicas_.choose_despite_refusal(turn_, asked, count);
+    return best != nullptr ? best : least_loaded(unfit_nodes_, Fitness::even_refusing, turn_, asked, count);
 }
 
 /// Without memory they are made when they are needed next.
@@ -174,9 +160,7 @@ bool Nodes::keep_connections(Role role) noexcept {
     if (role == Role::primary) {
         return primary_ == &none_ || primary_->keep_connection();
     }
-    for (Node* node : replicas_) {
-        all = node->keep_connection() && all;
-    }
+    replicas_.for_each([&all](Node& node) { all = node.keep_connection() && all; });
     return all;
 }
 
@@ -190,12 +174,14 @@ void Nodes::read_now() noexcept {
 }
 
 void Nodes::on_usable(Node& node) noexcept {
+    replicas_.find_near_again();
     if (&node == primary_) {
         owner_.on_primary_usable();
     }
 }
 
 void Nodes::on_unusable(Node& node) noexcept {
+    replicas_.find_near_again();
     if (&node == primary_) {
         owner_.on_primary_unusable();
         guide_.doubt();

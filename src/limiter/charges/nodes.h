@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "limiter/charges/replicas.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/node.h"
 #include "limiter/wire/retired_nodes.h"
@@ -52,11 +53,9 @@ public:
     Node& primary() noexcept { return *primary_; }
     const Node& primary() const noexcept { return *primary_; }
 
-    /// The node that a read goes to next: of the usable replicas that answer reads, and are not yet
-    /// `asked`, one that was given a command in this turn of the loop, as one more costs no write there; else
-    /// the one with the least load, in turn among equals; if there is none, the primary, unless it was asked;
-    /// if that is not usable, one of the unfit replicas, of which those that are connected go first: most
-    /// others are down; else null.
+    /// The node that a read goes to next and that was not yet `asked`: one of the usable replicas that answer
+    /// reads; if there is none, the primary, unless it was asked; if that is not usable, one of the unfit
+    /// replicas, of which those that are connected go first: most others are down; else null.
     Node* choose(const Node* const* asked, std::size_t count) noexcept;
 
     /// A usable replica that was not yet `asked`, whether it refuses reads or not, for where choose() finds
@@ -80,8 +79,6 @@ public:
     void shut_down() noexcept;
 
 private:
-    enum class Fitness : unsigned char { even_refusing, usable, ready };
-
     using Owned = std::vector<std::unique_ptr<Node>>;
 
     void on_usable(Node& node) noexcept override;
@@ -93,8 +90,7 @@ private:
     static std::unique_ptr<Node> take(Owned& from, const NodeConf& conf) noexcept;
     void make(const NodeConf& conf, Role role, Owned& made);
     Node* place(const NodeConf& conf, Role role, Owned& before, Owned& made) noexcept;
-    Node* choose_of(const std::vector<Node*>& nodes, Fitness least, const Node* const* asked,
-                    std::size_t count) noexcept;
+    Node* find(const Node* const* asked, std::size_t count) noexcept;
     void make_unfit() noexcept;
     void leave(Owned& before) noexcept;
 
@@ -107,7 +103,7 @@ private:
     Owned all_;  // in use, the primary first if one is known
     RetiredNodes<Node> left_;
     Node* primary_ = &none_;
-    std::vector<Node*> replicas_;
+    Replicas replicas_;
     std::vector<NodeConf> unfit_;  // without a node so far: most are down
     std::vector<Node*> unfit_nodes_;
     std::size_t turn_;

@@ -57,7 +57,7 @@ SlotsTerms Holds::terms(std::int64_t limit, Truth truth) const noexcept {
 
 void Holds::enter(Entrance& entrance, const KeySlots& of, Answer::Owner& owner) noexcept {
     entrance.of_ = of;
-    entrance.begin(deadlines_, Deadlines::Stage::whole, &counters_, owner);
+    entrance.begin(deadlines_, &counters_, owner);
     try_to_enter(entrance, Asking::at_once);
 }
 
@@ -145,7 +145,7 @@ bool Holds::send(const KeySlots& of, const SlotsCall& call, Entrance* waits) noe
         }
         return false;
     }
-    deadlines_.start(*command, Deadlines::Stage::whole);
+    deadlines_.start(*command, Deadlines::whole);
     if (waits != nullptr) {
         waits->join(command->waiting);
     }

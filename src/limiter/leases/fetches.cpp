@@ -61,7 +61,7 @@ Fetches::Fetches(const StoreConf& store, Route route, Nodes& nodes, Charges& cha
 void Fetches::fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept {
     seat.key_ = key;
     seat.demand_ = &demand;
-    seat.begin(deadlines_, Deadlines::Stage::whole, &counters_, owner);
+    seat.begin(deadlines_, &counters_, owner);
     find_seat(seat);
 }
 

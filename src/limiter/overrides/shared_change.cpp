@@ -44,7 +44,7 @@ bool SharedChange::start(const StoreConf& store, const Override& what, std::stri
     if (shard == nullptr) {
         return false;
     }
-    begin(shard->deadlines(), Stage::whole, nullptr, owner);
+    begin(shard->deadlines(), nullptr, owner);
     try {
         submit(OverridesCommand::make(OverridesCommand::Kind::whole, overrides_key(store), *this));
     } catch (...) {

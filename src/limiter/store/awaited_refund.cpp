@@ -92,7 +92,7 @@ void AwaitedRefundCommand::end(const char* failure, bool in_doubt) noexcept {
 
 void AwaitedRefund::start(Shard& shard, std::string_view key, const GivingBack& what, Owner& owner) noexcept {
     in_doubt_ = false;
-    begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
+    begin(shard.deadlines(), &shard.counters(), owner);
     Node* node = shard.nodes().choose_primary();
     if (node == nullptr) {
         end(no_primary);

@@ -1,6 +1,7 @@
 #include "limiter/store/read.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/free_list.h"
 #include "limiter/store/shard.h"
@@ -74,6 +75,11 @@ namespace {
 constexpr const char* no_node = "no node of the shard is up";
 constexpr const char* no_successor = "the node that serves the slot now is not up";
 
+/// For how many microseconds the node may be silent before another one is asked, too.
+std::uint64_t hedge_after(const Node& node) noexcept {
+    return 3 * node.answer_time().smoothed().value_or(0) + 1000;
+}
+
 }  // namespace
 
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
@@ -96,9 +102,8 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
     key_ = key;
     from_ = std::max(from, nodes_for(as.kind));
     as_ = as;
-    stage_ = Stage::first_third;
     refusal_ = nullptr;
-    begin(shard.deadlines(), stage_, &shard.counters(), owner);
+    begin(shard.deadlines(), &shard.counters(), owner);
     if (!ask_next()) {
         finish(from_ == From::any_node ? no_node : no_primary);
     }
@@ -107,36 +112,88 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
 /// False when there is no further node to ask. True says nothing of what is left: the command may have come
 /// back, and the read ended, before this returns.
 bool Read::ask_next() noexcept {
-    std::array<const Node*, most_commands> asked{};
-    std::size_t count = 0;
-    ReadCommand** slot = nullptr;
-    for (ReadCommand*& command : commands_) {
-        if (command == nullptr) {
-            slot = &command;
-        } else {
-            asked[count++] = command->node;
+    const Asked asked = nodes_asked();
+    if (from_ == From::primary) {
+        Node* const node = asked.count == 0 ? shard_->nodes().choose_primary() : nullptr;
+        return node != nullptr && ask(*node);
+    }
+    Node* const node = choose(asked);
+    if (node == nullptr) {
+        return false;
+    }
+    if (!hedges_) {
+        hedge_in(hedge_after(*node));
+    }
+    return ask(*node);
+}
+
+/// The node that is asked next, or null. One that refuses reads says why, or answers again, or of this key.
+Node* Read::choose(const Asked& asked) const noexcept {
+    Node* const node = shard_->nodes().choose(asked.nodes.data(), asked.count);
+    return node != nullptr || refusal_ != nullptr
+               ? node
+               : shard_->nodes().choose_despite_refusal(asked.nodes.data(), asked.count);
+}
+
+Read::Asked Read::nodes_asked() const noexcept {
+    Asked asked;
+    for (const ReadCommand* command : commands_) {
+        if (command != nullptr) {
+            asked.nodes[asked.count++] = command->node;
         }
     }
-    Node* node = nullptr;
-    if (from_ == From::any_node) {
-        node = shard_->nodes().choose(asked.data(), count);
-        if (node == nullptr && refusal_ == nullptr) {  // it says why, or answers again, or of this key
-            node = shard_->nodes().choose_despite_refusal(asked.data(), count);
-        }
-    } else if (count == 0) {
-        node = shard_->nodes().choose_primary();
-    }
-    if (node == nullptr || slot == nullptr) {
+    return asked;
+}
+
+bool Read::ask(Node& node) noexcept {
+    ReadCommand** const place = std::find(commands_.begin(), commands_.end(), nullptr);
+    if (place == commands_.end()) {
         return false;
     }
     try {
         ReadCommand& command = FreeList<ReadCommand>::common().take();
-        command.begin(*this, *node);
-        *slot = &command;
-        node->submit(command);
+        command.begin(*this, node);
+        *place = &command;
+        node.submit(command);
         return true;
     } catch (...) {
         return false;
+    }
+}
+
+/// The node that was asked is silent. Another one is asked, too, if it may be expected to answer before that
+/// one, which counts as no quicker than the time for which it has been silent.
+void Read::hedge() noexcept {
+    stop_hedging();
+    const Asked asked = nodes_asked();
+    Node* const node = asked.count < most_commands ? choose(asked) : nullptr;
+    if (node == nullptr) {
+        return;
+    }
+    const std::uint64_t now = TurnClock::micros();
+    const std::uint64_t takes = node->takes(now).value_or(0);
+    const std::uint64_t silent = waited_micros(now);
+    if (takes > silent) {
+        hedge_in(takes - silent);
+    } else if (silent + takes < 1000 * shard_->deadlines().check_timeout() &&
+               shard_->hedges().take(msec_now())) {
+        hedge_in(hedge_after(*node));
+        ask(*node);
+    }
+}
+
+/// No sooner than in 2 ms; never, where check_timeout is over by then.
+void Read::hedge_in(std::uint64_t micros) noexcept {
+    const auto wait = shard_->deadlines().wait_of(static_cast<Msec>((micros + 999) / 1000));
+    if (wait) {
+        hedges_ = true;
+        shard_->deadlines().start(hedge_, *wait);
+    }
+}
+
+void Read::stop_hedging() noexcept {
+    if (std::exchange(hedges_, false)) {
+        shard_->deadlines().remove(hedge_);
     }
 }
 
@@ -159,7 +216,9 @@ void Read::answered(ReadCommand& command, Node& node, const Reply& reply) noexce
     } else if (fault == Fault::noperm || lacks_key_right(reply)) {
         refusal_ = explain(fault, reply);
         forget(command);
-        if (!node.is_primary()) {
+        if (node.is_primary()) {
+            stop_hedging();  // it would be asked again
+        } else {
             node.refuse_reads();  // also for want of a key: most patterns are of the prefix of all keys
         }
         if (node.is_primary() || !ask_next()) {  // the users of other nodes may have more rights
@@ -198,21 +257,9 @@ void Read::forget(ReadCommand& command) noexcept {
     FreeList<ReadCommand>::common().put_back(command);
 }
 
-void Read::deadline_passed() noexcept {
-    if (stage_ == Stage::last_third) {
-        finish(too_late);
-        return;
-    }
-    stage_ = stage_ == Stage::first_third ? Stage::second_third : Stage::last_third;
-    move_on(stage_);
-    // A node that has failed is replaced at once; this one is only silent.
-    if (shard_->hedges().take(msec_now())) {
-        ask_next();
-    }
-}
-
 /// Commands that are still under way belong to their nodes alone.
 void Read::let_go() noexcept {
+    stop_hedging();
     for (ReadCommand*& command : commands_) {
         if (command != nullptr) {
             command->read = nullptr;

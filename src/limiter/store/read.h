@@ -21,9 +21,9 @@ struct ReadAs {
     Nanos fill = 0;                       ///< of a bucket: how long it takes to fill; else 0
 };
 
-/// One read of one window, from as many nodes as it takes: a replica first; after each third of check_timeout
-/// without an answer, while the shard's hedges last, and at once after a failure, also the next node. The
-/// first answer counts.
+/// One read of one window, from as many nodes as it takes: a replica first; at once after a failure also the
+/// next node; and, while the shard's hedges last, where a node is silent for three times as long as it mostly
+/// takes, one that may be expected to answer sooner, and in time. The first answer counts.
 class Read final : public Answer {
 public:
     enum class From : unsigned char {
@@ -51,11 +51,32 @@ public:
 private:
     friend class ReadCommand;
 
-    static constexpr std::size_t most_commands =
-        3;  // unanswered at a time: one for each third of check_timeout
+    static constexpr std::size_t most_commands = 3;  // unanswered at a time
 
-    void deadline_passed() noexcept override;
+    /// The time after which another node may be asked, too.
+    class Hedge final : public rate_limit::Deadline {
+    public:
+        explicit Hedge(Read& read) noexcept : read_(read) {}
+
+    private:
+        void deadline_passed() noexcept override { read_.hedge(); }
+
+        Read& read_;
+    };
+
+    struct Asked {
+        std::array<const Node*, most_commands> nodes{};
+        std::size_t count = 0;
+    };
+
+    void deadline_passed() noexcept override { finish(too_late); }
+    Asked nodes_asked() const noexcept;
+    Node* choose(const Asked& asked) const noexcept;
     bool ask_next() noexcept;
+    bool ask(Node& node) noexcept;
+    void hedge() noexcept;
+    void hedge_in(std::uint64_t micros) noexcept;
+    void stop_hedging() noexcept;
     void answered(ReadCommand& command, Node& node, const Reply& reply) noexcept;
     void lost(ReadCommand& command) noexcept;
     void led_nowhere(ReadCommand& command) noexcept;
@@ -68,11 +89,12 @@ private:
     std::string_view key_;
     From from_ = From::any_node;
     ReadAs as_;
-    Stage stage_ = Stage::first_third;
+    bool hedges_ = false;  // hedge_ waits
     bool by_primary_ = false;
     const char* refusal_ = nullptr;  // by a node, for want of a right; null: none refused it
     Held held_;
     std::array<ReadCommand*, most_commands> commands_{};  // null: none
+    Hedge hedge_{*this};
 };
 
 }  // namespace rate_limit

@@ -343,7 +343,7 @@ void ReservationCommand::part_with(const Result& result) noexcept {
 }
 
 void Reservation::start(Shard& shard, std::string_view key, const Demand& demand, Owner& owner) noexcept {
-    begin(shard.deadlines(), Stage::whole, &shard.counters(), owner);
+    begin(shard.deadlines(), &shard.counters(), owner);
     Node* node = shard.nodes().choose_primary();
     using Step = ReservationCommand::Step;
     const Step plain = demand.of_bucket() ? Step::take : Step::increment;

@@ -120,7 +120,7 @@ SharedReads::~SharedReads() = default;
 
 void SharedReads::read(SharedRead& part, Shard& shard, std::string_view key, const WindowId& id,
                        const ReadAs& as, Answer::Owner& owner) noexcept {
-    part.begin(deadlines_, Deadlines::Stage::whole, nullptr, owner);  // the Read counts it
+    part.begin(deadlines_, nullptr, owner);  // the Read counts it
     const auto found = running_.find(id);
     if (found != running_.end()) {
         found->second->add(part);

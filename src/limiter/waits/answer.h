@@ -46,8 +46,6 @@ public:
     Msec waited() const noexcept { return waited_; }
 
 protected:
-    using Stage = Deadlines::Stage;
-
     /// Why there is none: the end of check_timeout.
     static constexpr const char* too_late = "no answer in check_timeout";
 
@@ -55,16 +53,16 @@ protected:
     ~Answer() = default;
 
     /// `counters` are those of the shard that is asked; null: the wait is counted elsewhere.
-    void begin(Deadlines& deadlines, Stage stage, ShardCounters* counters, Owner& owner) noexcept {
+    void begin(Deadlines& deadlines, ShardCounters* counters, Owner& owner) noexcept {
         deadlines_ = &deadlines;
         counters_ = counters;
         owner_ = &owner;
         began_ = TurnClock::micros();
-        deadlines.start(*this, stage);
+        deadlines.start(*this, Deadlines::whole);
     }
 
-    /// A further part of check_timeout has passed.
-    void move_on(Stage stage) noexcept { deadlines_->move(*this, stage); }
+    /// For how many microseconds it has waited at `now`, by TurnClock.
+    std::uint64_t waited_micros(std::uint64_t now) const noexcept { return now - began_; }
 
     /// Stops waiting; the owner is not told.
     void stop() noexcept {

@@ -1,29 +1,42 @@
 #include "limiter/waits/deadlines.h"
 
+#include <algorithm>
+
 #include "limiter/turn_clock.h"
 
 namespace rate_limit {
 
-Deadlines::Deadlines(Msec check_timeout, Owner& owner) noexcept
-    : owner_(owner), waits_{check_timeout / 3, check_timeout * 2 / 3, check_timeout, check_timeout} {}
-
-/// How many milliseconds are left to one in this stage.
-MsecDifference Deadlines::left(std::size_t stage, const Deadline& deadline, Msec now) const noexcept {
-    return static_cast<MsecDifference>(deadline.started_ + waits_[stage] - now);
+/// Those but the first are 2 and 3 ms, and so on, each twice as long as the last but one.
+Deadlines::Deadlines(Msec check_timeout, Owner& owner) noexcept : owner_(owner), waits_{check_timeout, 2, 3} {
+    for (Wait wait = 3; wait < waits; ++wait) {
+        waits_[wait] = 2 * waits_[wait - 2];
+    }
 }
 
-void Deadlines::add(Deadline& deadline, Stage stage) noexcept {
-    const auto index = static_cast<std::size_t>(stage);
-    queues_[index].push(deadline);
-    ++waiting_;
-    timer_.keep_worker(true);
-    if (!timer_.armed() || left(index, deadline, timer_.due()) < 0) {
-        arm(msec_now());
+std::optional<Deadlines::Wait> Deadlines::wait_of(Msec least) const noexcept {
+    const auto found = std::lower_bound(waits_.begin() + 1, waits_.end(), least);
+    if (found == waits_.end() || *found >= waits_[whole]) {
+        return {};
+    }
+    return static_cast<Wait>(found - waits_.begin());
+}
+
+/// How many milliseconds are left to one in this queue.
+MsecDifference Deadlines::left(Wait wait, const Deadline& deadline, Msec now) const noexcept {
+    return static_cast<MsecDifference>(deadline.started_ + waits_[wait] - now);
+}
+
+void Deadlines::start(Deadline& deadline, Wait wait) noexcept {
+    deadline.started_ = msec_now();
+    deadline.put_off_ = 0;
+    queues_[wait].push(deadline);
+    if (++waiting_ == 1 || !timer_.armed() || left(wait, deadline, timer_.due()) < 0) {
+        timer_.set(waits_[wait]);
     }
 }
 
 bool Deadlines::is_overdue(Msec now) const noexcept {
-    for (std::size_t i = 0; i < stages; ++i) {
+    for (std::size_t i = 0; i < waits; ++i) {
         if (!queues_[i].empty() && left(i, queues_[i].front(), now) <= 0) {
             return true;
         }
@@ -34,7 +47,7 @@ bool Deadlines::is_overdue(Msec now) const noexcept {
 /// Answers that lie in the sockets are read before any deadline is judged.
 void Deadlines::judge() noexcept {
     const Msec now = msec_now();
-    const Msec grace = grace_after(timer_, waits_.back());
+    const Msec grace = grace_after(timer_, waits_[whole]);
     if (is_overdue(now)) {
         owner_.read_now();
         if (grace != 0) {
@@ -45,13 +58,12 @@ void Deadlines::judge() noexcept {
     arm(now);
 }
 
-/// All that is overdue, and has not been put off before, is due in `most` milliseconds; a part of
-/// check_timeout is not put off for longer than it lasts, so that nothing that begins later is due before. It
-/// moves behind what is due by then, so that its queue stays sorted.
+/// All that is overdue, and has not been put off before, is due in `most` milliseconds; it is not put off for
+/// longer than it waits, so that nothing that begins later is due before. It moves behind what is due by
+/// then, so that its queue stays sorted.
 void Deadlines::put_off(Msec now, Msec most) noexcept {
-    for (std::size_t i = 0; i < stages; ++i) {
-        const bool part = i != static_cast<std::size_t>(Stage::whole);
-        const Msec grace = part ? std::min(most, waits_.front()) : most;
+    for (std::size_t i = 0; i < waits; ++i) {
+        const Msec grace = std::min(most, waits_[i]);
         const Msec started = now + grace - waits_[i];
         Waiting excused;
         Deadline* next = queues_[i].first();
@@ -69,9 +81,9 @@ void Deadlines::put_off(Msec now, Msec most) noexcept {
     }
 }
 
-/// Last stage first: nothing moves through more than one stage in one call.
+/// What begins to wait meanwhile is not due yet.
 void Deadlines::pass(Msec now) noexcept {
-    for (std::size_t i = stages; i-- > 0;) {
+    for (std::size_t i = waits; i-- > 0;) {
         while (!queues_[i].empty() && left(i, queues_[i].front(), now) <= 0) {
             queues_[i].front().deadline_passed();
         }
@@ -80,7 +92,7 @@ void Deadlines::pass(Msec now) noexcept {
 
 void Deadlines::arm(Msec now) noexcept {
     MsecDifference wait = -1;
-    for (std::size_t i = 0; i < stages; ++i) {
+    for (std::size_t i = 0; i < waits; ++i) {
         if (!queues_[i].empty()) {
             const MsecDifference next = std::max<MsecDifference>(left(i, queues_[i].front(), now), 1);
             wait = wait < 0 ? next : std::min(wait, next);

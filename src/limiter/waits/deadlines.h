@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "core/queue.h"
 #include "limiter/loop.h"
@@ -26,15 +27,17 @@ private:
     Msec put_off_ = 0;  // 0: this worker has not excused it
 };
 
-/// The deadlines of all that waits for one store: each is a part of check_timeout after its start. Everything
-/// enters a given queue after the same time of waiting, so each queue is sorted. One timer serves all queues.
-/// A deadline that is overdue when this worker was late itself is put off, once: it goes on as if it had
-/// started later.
+/// The deadlines of all that waits for one store. There is a queue for check_timeout and one for each of some
+/// shorter times: everything waits for as long as its queue says, so each queue is sorted. One timer serves
+/// all queues. A deadline that is overdue when this worker was late itself is put off, once: it goes on as if
+/// it had started later.
 class Deadlines {
 public:
-    /// Each stage has a queue. A read passes through three; what has one deadline has a queue of its own,
-    /// because it enters that at once.
-    enum class Stage : unsigned char { first_third, second_third, last_third, whole };
+    /// The number of a queue.
+    using Wait = std::size_t;
+
+    /// That of check_timeout.
+    static constexpr Wait whole = 0;
 
     class Owner {
     public:
@@ -49,43 +52,38 @@ public:
     Deadlines(const Deadlines&) = delete;
     Deadlines& operator=(const Deadlines&) = delete;
 
-    /// It starts to wait now.
-    void start(Deadline& deadline, Stage stage) noexcept {
-        deadline.started_ = msec_now();
-        deadline.put_off_ = 0;
-        add(deadline, stage);
-    }
+    /// The wait of at least so many milliseconds; none: check_timeout is over before.
+    std::optional<Wait> wait_of(Msec least) const noexcept;
 
-    /// It goes on to another stage; the time of its start stays.
-    void move(Deadline& deadline, Stage stage) noexcept {
-        Waiting::remove(deadline);
-        --waiting_;
-        add(deadline, stage);
-    }
+    Msec check_timeout() const noexcept { return waits_[whole]; }
+
+    /// It starts to wait now.
+    void start(Deadline& deadline, Wait wait) noexcept;
 
     /// It waits no longer. Returns how long it did.
     Msec remove(Deadline& deadline) noexcept {
         Waiting::remove(deadline);
-        timer_.keep_worker(--waiting_ != 0);
+        if (--waiting_ == 0) {
+            timer_.clear();  // it would wake the worker for nothing
+        }
         return msec_now() - deadline.started_ + deadline.put_off_;
     }
 
 private:
     using Waiting = Queue<Deadline>;
-    static constexpr std::size_t stages = static_cast<std::size_t>(Stage::whole) + 1;
+    static constexpr std::size_t waits = 24;
 
-    void add(Deadline& deadline, Stage stage) noexcept;
     void judge() noexcept;
     void put_off(Msec now, Msec most) noexcept;
     void pass(Msec now) noexcept;
     void arm(Msec now) noexcept;
-    MsecDifference left(std::size_t stage, const Deadline& deadline, Msec now) const noexcept;
+    MsecDifference left(Wait wait, const Deadline& deadline, Msec now) const noexcept;
     bool is_overdue(Msec now) const noexcept;
 
     Owner& owner_;
-    std::array<Waiting, stages> queues_;
-    std::array<Msec, stages> waits_;  // how long after the start each queue's deadlines are
-    std::size_t waiting_ = 0;         // in all queues
+    std::array<Waiting, waits> queues_;
+    std::array<Msec, waits> waits_;  // how long after the start each queue's deadlines are
+    std::size_t waiting_ = 0;        // in all queues
     Timer timer_{this, [](void* self) noexcept { static_cast<Deadlines*>(self)->judge(); },
                  Timer::Worker::stays};  // while anything waits
 };

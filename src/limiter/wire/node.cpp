@@ -72,6 +72,14 @@ void Node::call_roll() noexcept {
     }
 }
 
+void Node::look() noexcept {
+    if (ready()) {
+        line_->greeting().probe();
+    } else if (idle()) {
+        connect();
+    }
+}
+
 bool Node::keep_connection() noexcept {
     if (!kept_.is_taken() && kept_.take()) {
         connect_soon();

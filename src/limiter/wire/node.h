@@ -113,6 +113,10 @@ public:
     /// this worker has no room for that.
     bool keep_connection() noexcept;
 
+    /// Asks it for nothing but an answer, so that it is known how long that takes. Connects first where it
+    /// must.
+    void look() noexcept;
+
     /// Sends the command, or queues it while the connection is being made. On a node that is not usable it
     /// comes back unsent before this returns.
     void submit(Command& command) noexcept;

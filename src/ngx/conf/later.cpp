@@ -24,7 +24,6 @@ constexpr struct {
     {Later::period, "week"},
     {Later::headers, "retry_after"},
     {Later::store, "here"},
-    {Later::store, "read_from"},
     {Later::store, "region"},
     {Later::variable, "rate_limit_delayed"},
     {Later::variable, "rate_limit_penalty"},

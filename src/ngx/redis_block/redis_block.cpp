@@ -123,6 +123,13 @@ char* set_overrides(ngx_conf_t* cf, StoreBlock& store) {
                : refuse_word(cf, "it is \"machine\" or \"shared\"");
 }
 
+char* set_read_from(ngx_conf_t* cf, StoreBlock& store) {
+    const std::string_view text = view(words_of(cf)[1]);
+    store.read_from = text == "spread" ? StoreConf::ReadFrom::spread : StoreConf::ReadFrom::nearest;
+    return text == "spread" || text == "nearest" ? NGX_CONF_OK
+                                                 : refuse_word(cf, "it is \"nearest\" or \"spread\"");
+}
+
 char* set_database(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t& text = words_of(cf)[1];
     store.database = ngx_atoi(text.data, text.len);
@@ -154,6 +161,7 @@ constexpr Directive directives[] = {
      [](ngx_conf_t* cf, StoreBlock& store) { return set_time(cf, store.charge_timeout, false); }},
     {"connect_timeout",
      [](ngx_conf_t* cf, StoreBlock& store) { return set_time(cf, store.connect_timeout, true); }},
+    {"read_from", set_read_from},
     {"fresh", set_fresh},
     {"prefix", set_prefix},
     {"key_digest", set_digest},
@@ -205,7 +213,8 @@ char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
         return refuse(
             cf,
             "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
-            "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, fresh, "
+            "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, "
+            "read_from, fresh, "
             "prefix, key_digest, username, password, database, overrides, ssl, ssl_trusted_certificate, "
             "ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
             &words[0]);

@@ -51,6 +51,7 @@ my @bad = (
     (map { ["fresh $_", qr/invalid "fresh .*": it is "auto", "off" or a time such as 500ms/] } 'on', '0', '-1s', '1.5s', '""'),
     ['prefix ' . 'a' x 65,  qr/"prefix a+" is too long: it takes up to 64 bytes/],
     (map { ["overrides $_", qr/invalid "overrides .*": it is "machine" or "shared"/] } 'on', 'off', '""', 'Shared'),
+    (map { ["read_from $_", qr/invalid "read_from .*": it is "nearest" or "spread"/] } 'on', 'near', '""', 'Nearest'),
     (map { ["key_digest $_", qr/invalid "key_digest .*": it is "off", "sha256" or "hmac:FILE"/] } 'on', 'md5', 'sha256:x', '""', 'hmac'),
     (map { ["database $_", qr/invalid "database .*": it is a number from 0 to 1000000/] } '-1', 'x', '1000001', '""'),
     (map { [qq($_ ""), qr/"$_" is empty: give it a value or remove the line/] } 'username', 'password'),

@@ -1,11 +1,11 @@
-# A frozen replica costs the first requests a third of check_timeout and later ones nothing; thawed, it is
-# used again, and frozen once more, found out again.
+# A frozen replica costs no request more than a moment: the next node is asked, too. Thawed, it is used again, and frozen once
+# more, found out again.
 
 use RateLimit::Test;
 
 my $shards   = RateLimit::Shards->start(1, replicas => 2);
 my @replicas = $shards->replicas(0);
-my $nginx    = RateLimit::Nginx->with_limit('1000r/h', $shards->block('main', 'fresh off; check_timeout 3s; connect_timeout 3s;'),
+my $nginx    = RateLimit::Nginx->with_limit('1000r/h', $shards->block('main', 'fresh off; read_from spread; check_timeout 3s; connect_timeout 3s;'),
     more => 'add_header X-Time $rate_limit_store_time; add_header X-Outcome $rate_limit_status;');
 my $name   = quotemeta $replicas[0]->address;
 my $client = $nginx->http;
@@ -19,17 +19,17 @@ sub outage ($round) {
     $replicas[0]->freeze;
     my @first = map { requests(1, "k$round") } 1 .. 6;
     is passed(@first), 6, "round $round: all checks are answered";
-    cmp_ok slow(0.9, @first), '>=', 1, 'some wait for the frozen replica';
-    is slow(patience(2.75), @first), 0, 'a third of check_timeout, then the next node answers';
+    is slow(patience(0.9), @first), 0, 'by the next node, soon';
     $nginx->wait_log(qr/(?:replica $name.*no answer in check_timeout.*?){$round}/s);
     my @later = requests(20, "k$round");
     is passed(@later), 20, 'once down';
     is slow(patience(0.9), @later), 0, 'it costs nothing';
     $replicas[0]->thaw;
     $nginx->wait_log(qr/(?:$name of shard "a" of "main" is up again.*?){$round}/s);
-    $replicas[0]->forget_calls;
+    wait_until { $replicas[0]->forget_calls; requests(2, 'again'); $replicas[0]->calls('hmget') } what => 'it to be asked again';
     is slow(patience(0.9), requests(10, 'again')), 0, 'thawed, it is fast';
-    is $replicas[0]->calls('hmget'), 5, 'and takes its share';
+    # One that a busy machine keeps from running answers later, and is asked less.
+    wait_until { $replicas[0]->forget_calls; requests(10, rand); $replicas[0]->calls('hmget') == 5 } what => 'it to take its share';
     return;
 }
 is passed(requests(4, 'warm')), 4, 'healthy';

@@ -1,0 +1,115 @@
+#include "limiter/charges/replicas.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/nearness.h"
+#include "limiter/turn_clock.h"
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000;  // in microseconds, as TurnClock has them
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+bool was_asked(const Node& node, const Node* const* asked, std::size_t count) noexcept {
+    return std::find(asked, asked + count, &node) != asked + count;
+}
+
+}  // namespace
+
+Node* least_loaded(const std::vector<Node*>& nodes, Fitness least, std::size_t turn, const Node* const* asked,
+                   std::size_t count) noexcept {
+    Node* best = nullptr;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        Node& node = *nodes[(turn + i) % nodes.size()];
+        const bool fit = least == Fitness::ready ? node.ready() : node.usable();
+        const bool answers = least == Fitness::even_refusing || node.answers_reads();
+        if (!fit || !answers || was_asked(node, asked, count)) {
+            continue;
+        }
+        if (node.gathers()) {
+            return &node;
+        }
+        if (best == nullptr || node.load() < best->load()) {
+            best = &node;
+        }
+    }
+    return best;
+}
+
+Node* Replicas::choose(std::size_t turn, const Node* const* asked, std::size_t count) noexcept {
+    if (read_from_ == StoreConf::ReadFrom::spread || all_.size() < 2) {
+        return least_loaded(all_, Fitness::usable, turn, asked, count);
+    }
+    const std::uint64_t now = TurnClock::micros();
+    if (!is_found_ || now - found_ >= second) {
+        find_near(now);
+    }
+    look_at_far(now);
+    Node* const node = least_loaded(near_, Fitness::usable, turn, asked, count);
+    return node != nullptr && node->takes(now).value_or(0) <= near_bound_
+               ? node
+               : choose_quickest(turn, asked, count, now);
+}
+
+/// Those that have not answered yet count last.
+Node* Replicas::choose_quickest(std::size_t turn, const Node* const* asked, std::size_t count,
+                                std::uint64_t now) const noexcept {
+    Node* best = nullptr;
+    std::uint64_t best_takes = 0;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        Node& node = *all_[(turn + i) % all_.size()];
+        const std::uint64_t takes = node.takes(now).value_or(never);
+        const bool fit = node.usable() && node.answers_reads() && !was_asked(node, asked, count);
+        if (fit && (best == nullptr || takes < best_takes)) {
+            best = &node;
+            best_takes = takes;
+        }
+    }
+    return best;
+}
+
+/// Where none has answered yet, all are near; else those that have: nobody waits for a connection where
+/// another node is connected.
+void Replicas::find_near(std::uint64_t now) noexcept {
+    std::uint64_t best = never;
+    for (const Node* node : all_) {
+        const bool fit = node->usable() && node->answers_reads();
+        best = fit ? std::min(best, node->answer_time().smoothed().value_or(never)) : best;
+    }
+    near_bound_ = best == never ? never : still_near(best);
+    near_.clear();
+    for (Node* node : all_) {
+        if (node->answer_time().smoothed().value_or(never) <= near_bound_) {
+            near_.push_back(node);
+        }
+    }
+    found_ = now;
+    is_found_ = true;
+}
+
+bool Replicas::is_near(const Node& node) const noexcept {
+    return std::find(near_.begin(), near_.end(), &node) != near_.end();
+}
+
+/// The one that was measured longest ago.
+void Replicas::look_at_far(std::uint64_t now) noexcept {
+    constexpr unsigned reads_a_look = 100;
+    if (++reads_ < reads_a_look || now - looked_ < second) {
+        return;
+    }
+    reads_ = 0;
+    looked_ = now;
+    Node* oldest = nullptr;
+    for (Node* node : all_) {
+        const bool older = oldest == nullptr || node->answer_time().added() < oldest->answer_time().added();
+        oldest = older && node->usable() && !is_near(*node) ? node : oldest;
+    }
+    if (oldest != nullptr) {
+        oldest->look();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,177 @@
+// Reads go to the replicas that answer quickly, and to others where these do not.
+
+#include <string>
+#include <vector>
+
+#include "t/limiter/checked.h"
+
+namespace rate_limit::world::nearest_replica_test {
+namespace {
+
+constexpr Micros far_away = 30'000;  // each way
+
+/// A replica near this machine and one far from it; the primary is far, too.
+class NearestReplica : public testing::Test {
+protected:
+    NearestReplica() {
+        StoreSetup& store = world.setup.stores.front();
+        store.fresh = 0;
+        store.shards.front().replicas = {"10.0.1.1:6379", "10.0.1.2:6379"};
+        place(primary, far_away);
+        place(far, far_away);
+    }
+
+    static void place(Scripted& server, Micros each_way) {
+        server.link().there = each_way;
+        server.link().back = each_way;
+    }
+
+    ScriptedReply answer(const Command& words) const {
+        if (words[0] == "hmget") {
+            return hmget(1, reset);
+        }
+        return is_write(words) ? ScriptedReply(integers({1, reset})) : fallback(words);
+    }
+
+    /// One request each `pause` milliseconds, for so long.
+    void ask_for(Msec time, Msec pause = 5) {
+        near.forget();
+        far.forget();
+        primary.forget();
+        for (Msec passed = 0; passed < time; passed += pause) {
+            world.begin("k");
+            world.pass(pause);
+        }
+        world.pass(200);
+    }
+
+    std::size_t reads(const Scripted& server) const { return server.commands("hmget").size(); }
+
+    Scenario world{{"default", "100000r/h"}};
+    const Millis reset = world.at(1'800'000);
+    const Handler handler = [this](const Command& words, ScriptedClient&) { return answer(words); };
+    Scripted primary{world.events, world.network, Scenario::primary_address, handler};
+    Scripted near{world.events, world.network, "10.0.1.1:6379", handler};
+    Scripted far{world.events, world.network, "10.0.1.2:6379", handler};
+};
+
+TEST_F(NearestReplica, IsReadAlone) {
+    world.worker();
+    world.pass(500);
+    ask_for(2'000);
+    EXPECT_EQ(reads(near), 400U);
+    EXPECT_EQ(reads(far), 0U);
+    EXPECT_EQ(reads(primary), 0U);
+}
+
+TEST_F(NearestReplica, IsNotAlwaysTheFirst) {
+    place(near, far_away);
+    place(far, 100);
+    world.worker();
+    world.pass(500);
+    ask_for(2'000);
+    EXPECT_EQ(reads(near), 0U);
+    EXPECT_EQ(reads(far), 400U);
+}
+
+TEST_F(NearestReplica, SharesWithOneThatIsAsNear) {
+    place(far, 200);  // 0.4 ms in all, where the near one takes 0.2
+    world.worker();
+    world.pass(500);
+    ask_for(2'000);
+    EXPECT_NEAR(static_cast<double>(reads(near)), 200, 20);
+    EXPECT_NEAR(static_cast<double>(reads(far)), 200, 20);
+}
+
+TEST_F(NearestReplica, IsNoMatterWhereReadsSpread) {
+    world.setup.stores.front().read_from = StoreConf::ReadFrom::spread;
+    place(far, 10'000);
+    world.worker();
+    world.pass(500);
+    ask_for(2'000);
+    EXPECT_NEAR(static_cast<double>(reads(near)), 200, 100);
+    EXPECT_NEAR(static_cast<double>(reads(far)), 200, 100);
+    EXPECT_EQ(reads(near) + reads(far), 400U);
+}
+
+/// The other one is looked at: a PING a second at most, beside the reads.
+TEST_F(NearestReplica, FollowsOneThatMoves) {
+    world.worker();
+    world.pass(500);
+    ask_for(1'000);
+    place(near, far_away);
+    place(far, 100);
+    ask_for(2'000);
+    ask_for(1'000);
+    EXPECT_EQ(reads(near), 0U);
+    EXPECT_EQ(reads(far), 200U);
+    EXPECT_LE(near.commands("ping").size() + far.commands("ping").size(), 2U);
+}
+
+TEST_F(NearestReplica, GivesWayAtOnceWhereItDies) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.stop();
+    ask_for(500);
+    EXPECT_EQ(reads(far), 100U);
+    near.start();
+    world.pass(2'000);  // one try a second
+    ask_for(1'000);
+    EXPECT_EQ(reads(near), 200U);
+    EXPECT_EQ(reads(far), 0U);
+}
+
+/// It is not down yet, and a read of the far one is quicker than what it has kept waiting.
+TEST_F(NearestReplica, GivesWayWhereItIsSilentForLongerThanTheFarOneTakes) {
+    place(far, 5'000);
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.link().silent = true;
+    near.forget();
+    far.forget();
+    for (int request = 0; request < 16; ++request) {  // within check_timeout
+        world.begin("k");
+        world.pass(5);
+    }
+    EXPECT_GE(reads(far), 12U);
+}
+
+TEST_F(NearestReplica, IsFoundAgainAfterItWasSlowForAMoment) {
+    place(far, 5'000);
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    place(near, 40'000);
+    ask_for(300);
+    place(near, 100);
+    ask_for(2'000);
+    ask_for(500);
+    EXPECT_EQ(reads(near), 100U);
+    EXPECT_EQ(reads(far), 0U);
+}
+
+/// Two that are about as near take turns as the bound falls between them; each keeps its part for a second.
+TEST_F(NearestReplica, NeverChangesMoreThanOnceASecond) {
+    world.worker();
+    world.pass(500);
+    std::size_t changes = 0;
+    bool far_was_read = false;
+    for (int slice = 0; slice < 200; ++slice) {
+        place(far, slice % 2 == 0 ? 250 : 1'000);  // near, and not
+        near.forget();
+        far.forget();
+        for (int request = 0; request < 10; ++request) {
+            world.begin("k");
+            world.pass(5);
+        }
+        const bool far_is_read = reads(far) != 0;
+        changes += far_is_read != far_was_read ? 1 : 0;
+        far_was_read = far_is_read;
+    }
+    EXPECT_LE(changes, 10U);  // in ten seconds
+}
+
+}  // namespace
+}  // namespace rate_limit::world::nearest_replica_test
