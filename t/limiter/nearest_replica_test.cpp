@@ -138,6 +138,30 @@ TEST_F(NearestReplica, GivesWayWhereItIsSilentForLongerThanTheFarOneTakes) {
     EXPECT_GE(reads(far), 12U);
 }
 
+/// The far one is asked while its answer still comes before the end of check_timeout.
+TEST_F(NearestReplica, FailsNoRequestWhereItFallsSilentAndTheFarOneTakesMoreThanHalfOfCheckTimeout) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.link().silent = true;
+    ask_for(1'000);
+    EXPECT_EQ(world.logged("could not be checked"), 0U);
+    EXPECT_EQ(reads(far), 200U);
+}
+
+TEST_F(NearestReplica, IsAskedAsWellWhereReadsSpread) {
+    world.setup.stores.front().read_from = StoreConf::ReadFrom::spread;
+    world.worker();
+    world.pass(500);
+    world.forget_lines();
+    for (int request = 0; request < 20; ++request) {
+        const ClientRequest& asking = world.begin("k");
+        world.pass(100);
+        EXPECT_LE(asking.waited(), 35U) << "a third of check_timeout";
+    }
+    EXPECT_EQ(reads(near), 20U);
+}
+
 TEST_F(NearestReplica, IsFoundAgainAfterItWasSlowForAMoment) {
     place(far, 5'000);
     world.worker();

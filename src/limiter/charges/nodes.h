@@ -62,6 +62,9 @@ public:
     /// none: the one with the least load. Null: there is none.
     Node* choose_despite_refusal(const Node* const* asked, std::size_t count) noexcept;
 
+    /// Whether reads go to all replicas in turn, however far they are.
+    bool reads_spread() const noexcept { return store_.read_from == StoreConf::ReadFrom::spread; }
+
     /// The primary, if it can be asked for what only a primary knows or does; else null.
     Node* choose_primary() noexcept {
         return primary_->usable() && primary_->takes_writes() ? primary_ : nullptr;

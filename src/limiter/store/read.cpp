@@ -1,6 +1,7 @@
 #include "limiter/store/read.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/free_list.h"
@@ -75,9 +76,11 @@ namespace {
 constexpr const char* no_node = "no node of the shard is up";
 constexpr const char* no_successor = "the node that serves the slot now is not up";
 
-/// For how many microseconds the node may be silent before another one is asked, too.
-std::uint64_t hedge_after(const Node& node) noexcept {
-    return 3 * node.answer_time().smoothed().value_or(0) + 1000;
+/// The last moment to ask a node that takes so long, in microseconds after the read began, such that its
+/// answer comes before `whole` is over, also if it takes somewhat longer. None: it does not.
+std::optional<std::uint64_t> last_moment(std::uint64_t takes, std::uint64_t whole) noexcept {
+    const std::uint64_t needs = takes + takes / 8 + 2000;
+    return needs < whole ? std::optional(whole - needs) : std::nullopt;
 }
 
 }  // namespace
@@ -127,6 +130,16 @@ bool Read::ask_next() noexcept {
     return ask(*node);
 }
 
+/// How long the node may be silent before another one is asked, too. Where reads spread, others may be much
+/// nearer than this one.
+std::optional<Deadlines::Wait> Read::hedge_after(const Node& node) const noexcept {
+    const Deadlines& deadlines = shard_->deadlines();
+    const std::uint64_t takes = node.answer_time().smoothed().value_or(0);
+    const auto wait = deadlines.wait_of(static_cast<Msec>((3 * takes + 1999) / 1000));
+    const auto third = deadlines.wait_within(deadlines.check_timeout() / 3);
+    return shard_->nodes().reads_spread() && third ? std::min(wait.value_or(*third), *third) : wait;
+}
+
 /// The node that is asked next, or null. One that refuses reads says why, or answers again, or of this key.
 Node* Read::choose(const Asked& asked) const noexcept {
     Node* const node = shard_->nodes().choose(asked.nodes.data(), asked.count);
@@ -162,7 +175,7 @@ bool Read::ask(Node& node) noexcept {
 }
 
 /// The node that was asked is silent. Another one is asked, too, if it may be expected to answer before that
-/// one, which counts as no quicker than the time for which it has been silent.
+/// one, which counts as no quicker than the time for which it has been silent; or at the last moment.
 void Read::hedge() noexcept {
     stop_hedging();
     const Asked asked = nodes_asked();
@@ -173,18 +186,18 @@ void Read::hedge() noexcept {
     const std::uint64_t now = TurnClock::micros();
     const std::uint64_t takes = node->takes(now).value_or(0);
     const std::uint64_t silent = waited_micros(now);
-    if (takes > silent) {
-        hedge_in(takes - silent);
-    } else if (silent + takes < 1000 * shard_->deadlines().check_timeout() &&
-               shard_->hedges().take(msec_now())) {
+    const std::uint64_t whole = 1000 * shard_->deadlines().check_timeout();
+    const std::uint64_t due = std::min(takes, last_moment(takes, whole).value_or(takes));
+    if (silent < due) {
+        hedge_in(shard_->deadlines().wait_within(static_cast<Msec>((due - silent) / 1000)));
+    } else if (silent + takes < whole && shard_->hedges().take(msec_now())) {
         hedge_in(hedge_after(*node));
         ask(*node);
     }
 }
 
-/// No sooner than in 2 ms; never, where check_timeout is over by then.
-void Read::hedge_in(std::uint64_t micros) noexcept {
-    const auto wait = shard_->deadlines().wait_of(static_cast<Msec>((micros + 999) / 1000));
+/// Never, where check_timeout is over by then.
+void Read::hedge_in(std::optional<Deadlines::Wait> wait) noexcept {
     if (wait) {
         hedges_ = true;
         shard_->deadlines().start(hedge_, *wait);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "core/limit/bucket.h"
@@ -75,7 +76,8 @@ private:
     bool ask_next() noexcept;
     bool ask(Node& node) noexcept;
     void hedge() noexcept;
-    void hedge_in(std::uint64_t micros) noexcept;
+    std::optional<Deadlines::Wait> hedge_after(const Node& node) const noexcept;
+    void hedge_in(std::optional<Deadlines::Wait> wait) noexcept;
     void stop_hedging() noexcept;
     void answered(ReadCommand& command, Node& node, const Reply& reply) noexcept;
     void lost(ReadCommand& command) noexcept;

@@ -21,6 +21,11 @@ std::optional<Deadlines::Wait> Deadlines::wait_of(Msec least) const noexcept {
     return static_cast<Wait>(found - waits_.begin());
 }
 
+std::optional<Deadlines::Wait> Deadlines::wait_within(Msec most) const noexcept {
+    const auto after = std::upper_bound(waits_.begin() + 2, waits_.end(), most);
+    return wait_of(*(after - 1));
+}
+
 /// How many milliseconds are left to one in this queue.
 MsecDifference Deadlines::left(Wait wait, const Deadline& deadline, Msec now) const noexcept {
     return static_cast<MsecDifference>(deadline.started_ + waits_[wait] - now);

@@ -33,7 +33,7 @@ private:
 /// it had started later.
 class Deadlines {
 public:
-    /// The number of a queue.
+    /// The number of a queue. But for `whole`, a greater one is of a longer wait.
     using Wait = std::size_t;
 
     /// That of check_timeout.
@@ -54,6 +54,9 @@ public:
 
     /// The wait of at least so many milliseconds; none: check_timeout is over before.
     std::optional<Wait> wait_of(Msec least) const noexcept;
+
+    /// The longest wait of at most so many milliseconds, or the shortest one, of 2 ms; none as in wait_of().
+    std::optional<Wait> wait_within(Msec most) const noexcept;
 
     Msec check_timeout() const noexcept { return waits_[whole]; }
 
