@@ -116,7 +116,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
 /// back, and the read ended, before this returns.
 bool Read::ask_next() noexcept {
     const Asked asked = nodes_asked();
-    if (from_ == From::primary) {
+    if (from_ != From::any_node) {
         Node* const node = asked.count == 0 ? shard_->nodes().choose_primary() : nullptr;
         return node != nullptr && ask(*node);
     }
