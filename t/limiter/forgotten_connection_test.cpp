@@ -71,6 +71,21 @@ TEST_F(ForgottenConnection, IsReadUntilWhatWasSentIsAnswered) {
     EXPECT_EQ(world.logged("doubt"), 0U);
 }
 
+/// When it is up again nobody knows how far away it is, and check_timeout says nothing of that.
+TEST_F(ForgottenConnection, OfAServerFartherThanCheckTimeoutIsReplacedOnce) {
+    primary.link().there = 80'000;
+    primary.link().back = 80'000;
+    world.worker();
+    world.pass(2'000);
+    forgotten = 1;
+    world.pass(15'000);  // after 10 s it is asked by PING
+    EXPECT_EQ(primary.connections(), 2U);
+    const std::size_t asked = primary.commands("ping").size();
+    world.pass(9'000);
+    EXPECT_LE(primary.commands("ping").size(), asked + 1);
+    EXPECT_EQ(world.logged("primary .* does not serve"), 1U);
+}
+
 /// It accepts, and answers nothing: nobody takes over.
 TEST_F(ForgottenConnection, OfAServerThatIsStoppedIsGivenUpInTheEnd) {
     EXPECT_EQ(world.ask("k"), "PASSED");

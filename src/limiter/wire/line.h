@@ -110,9 +110,11 @@ public:
     Msec silent_for() const noexcept { return msec_now() - heard_; }
 
     /// How long a command waits, in milliseconds, before the node counts as silent: check_timeout, or four
-    /// times as long as its answers take where that is more.
+    /// times as long as its answers take where that is more. While nobody knows how long they take, it is
+    /// judged by connect_timeout, as one that is being connected is: it may be farther than check_timeout.
     Msec patience() const noexcept {
-        return std::max<Msec>(store_.check_timeout, answer_time_.smoothed().value_or(0) * 4 / 1000);
+        const auto takes = answer_time_.smoothed();
+        return std::max<Msec>(store_.check_timeout, takes ? *takes * 4 / 1000 : store_.connect_timeout);
     }
 
     /// For how many microseconds the command by which the server is measured waits at `now`, by TurnClock; 0:
