@@ -232,4 +232,32 @@ subtest 'a proxy' => sub {
     ok $http->at_end, 'cut';
 };
 
+subtest 'a proxy in front of a server that is far away' => sub {
+    my $redis  = RateLimit::Redis->start;
+    my $proxy  = RateLimit::Proxy->start(to => $redis->port, distance => 0.06);
+    my $client = bless {port => $proxy->port}, 'RateLimit::Redis';
+    my $asks   = sub (@words) { my $begin = monotonic(); return ($client->cmd(@words), monotonic() - $begin) };
+    my ($answer, $took) = $asks->('SET', 'a', 1);
+    is $answer, 'OK';
+    cmp_ok $took, '>=', 0.24, 'a connection takes a round trip more';
+    ($answer, $took) = $asks->('GET', 'a');
+    is $answer, 1;
+    cmp_ok $took, '>=', 0.12, 'a question and its answer take one';
+    my @far = map { ['INCR', 'b'] } 1 .. 3;
+    my $http = RateLimit::HTTP->new(port => $proxy->port);
+    $http->send(join '', map { RateLimit::RESP::encode(@$_) } @far[0, 1]);
+    $proxy->move(0);
+    $http->send(RateLimit::RESP::encode(@{$far[2]}) . RateLimit::RESP::encode('QUIT'));
+    wait_until { $http->at_end } what => 'the end';
+    is $http->{buffer}, ":1\r\n:2\r\n:3\r\n+OK\r\n", 'what was sent when it was further away comes first, and then the end';
+    my ($least) = sort { $a <=> $b } map { ($asks->('GET', 'b'))[1] } 1 .. 5;
+    cmp_ok $least, '<', 0.12, 'it has come nearer';
+    $proxy->move(0.06)->freeze;
+    ok +RateLimit::HTTP->new(port => $proxy->port), 'frozen, it still takes connections';
+    $proxy->thaw;
+    $proxy->restart;
+    delete $client->{connection};
+    cmp_ok +($asks->('GET', 'b'))[1], '>=', 0.24, 'a restart leaves it where it is';
+};
+
 done;

@@ -12,13 +12,18 @@ package RateLimit::Proxy;
 #   $proxy->relayed('answers');        # how many bytes came from there, of all connections
 #   RateLimit::Proxy->start(to => PORT, narrow => 1): it reads little at a time, so that writers find their sockets full
 #   RateLimit::Proxy->start(to => PORT, delay => 0.05): answers come so many seconds later
+#   RateLimit::Proxy->start(to => PORT, distance => 0.03): the server is so many seconds away: what is sent, and the end of a connection,
+#                                      take that long each way, and a connection a round trip more before it carries anything
+#   $proxy->move(0.05);                # it is so far away from now on
 #   $proxy->stop;  $proxy->restart;  $proxy->freeze;  $proxy->thaw;  $proxy->connections;
 
 use v5.36;
 
 use parent 'RateLimit::Server';
 use IO::Socket::INET;
+use List::Util qw(max);
 use Socket qw(IPPROTO_TCP SOL_SOCKET SO_RCVBUF TCP_MAXSEG);
+use RateLimit::Wait;
 
 # All that arrived before this call still passes: the question takes one turn of the loop, in which the proxy relays it.
 sub stall ($self, $direction) {
@@ -34,6 +39,12 @@ sub flow ($self) {
 sub cut_after ($self, $direction, $bytes) { return $self->set("cut $direction", $bytes // '') }
 
 sub relayed ($self, $direction) { return $self->ask('relayed', $direction) }
+
+# The new distance outlives a restart.
+sub move ($self, $distance) {
+    $self->{distance} = $distance;
+    return $self->tell('move', $distance);
+}
 
 sub in_child ($self) {
     $self->{relayed} = {questions => 0, answers => 0};
@@ -54,6 +65,8 @@ sub accepted ($self, $client) {
     my $server = $self->adopt($socket);
     ($client->{other}, $client->{direction}) = ($server, 'questions');
     ($server->{other}, $server->{direction}) = ($client, 'answers');
+    # The client could send only when the server's answer to its SYN had come back.
+    $client->{due} = monotonic() + 3 * ($self->{distance} // 0);
     return;
 }
 
@@ -71,23 +84,24 @@ sub received ($self, $conn) {
         $conn->{other}->write_out;
         return $conn->cut;
     }
-    if ($self->{delay} && $direction eq 'answers') {
-        $self->after($self->{delay}, sub { $self->pass_on($conn, $bytes) });
-    } else {
-        $conn->{other}->send($bytes) if length $bytes;
-    }
+    my $other = $conn->{other};
+    $self->arrives($conn, sub { $other->send($bytes) }) if $other && length $bytes;
     return;
 }
 
-sub pass_on ($self, $conn, $bytes) {
-    my $other = $conn->{other} or return;    # gone meanwhile
-    $other->send($bytes);
-    $other->write_out;
+# When all that came before over this connection has, also where that had a longer way.
+sub arrives ($self, $conn, $action) {
+    my $way = ($self->{distance} // 0) + ($conn->{direction} eq 'answers' ? $self->{delay} // 0 : 0);
+    return $action->() if !$way && !$conn->{under_way};
+    $conn->{due} = max($conn->{due} // 0, monotonic() + $way);
+    $conn->{under_way}++;
+    $self->at($conn->{due}, sub { $conn->{under_way}--; $action->() });
     return;
 }
 
 sub obey ($self, @words) {
     return $self->{relayed}{$words[1]} if $words[0] eq 'relayed';
+    $self->{distance} = $words[1] if $words[0] eq 'move';
     my @answer = $self->SUPER::obey(@words);
     my @open = grep { $_->{other} } values %{$self->{open}};
     $self->received($_) for @open;
@@ -97,8 +111,7 @@ sub obey ($self, @words) {
 sub ended ($self, $conn) {
     my $other = delete $conn->{other} or return;
     delete $other->{other};
-    $other->close;
-    $other->write_out;
+    $self->arrives($conn, sub { $other->close; $other->write_out });
     return;
 }
 

@@ -156,8 +156,14 @@ sub obey ($self, $verb, @words) {
     return 'done';
 }
 
-sub after ($self, $seconds, $action) {
-    @{$self->{timers}} = sort { $a->[0] <=> $b->[0] } @{$self->{timers}}, [monotonic() + $seconds, $action];
+sub after ($self, $seconds, $action) { return $self->at(monotonic() + $seconds, $action) }
+
+# At one time what was asked for first comes first.
+sub at ($self, $due, $action) {
+    my $timers = $self->{timers};
+    my $sorted = !@$timers || $timers->[-1][0] <= $due;
+    push @$timers, [$due, $action];
+    @$timers = sort { $a->[0] <=> $b->[0] } @$timers if !$sorted;
     return;
 }
 
