@@ -1,0 +1,9 @@
+# Of a near replica and a far one the near one is read; while it is cut off the far one is, and it is read again when it is back.
+
+use RateLimit::Test;
+
+my $shards = RateLimit::Shards->start(1, replicas => 2);
+my ($near, $far) = RateLimit::NearReplica->before(map { $_->port } $shards->replicas);
+RateLimit::NearReplica->read(redis_block('main', [$shards->primary, $near, $far], always_checks()), $near, $far);
+
+done;
