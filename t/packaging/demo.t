@@ -1,4 +1,4 @@
-# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, and without any; a signal ends all of it.
+# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, a far primary, and without any; a signal ends all of it.
 # What it prints does what it says, and leaves nothing where it is typed.
 
 use RateLimit::Test;
@@ -61,6 +61,27 @@ my %printed = (
         fails_over($output, qr/cluster failover/, 'mona');
         return breaks($output, 'mona');
     },
+    far => sub ($output) {
+        my ($http)    = read_text($output) =~ m{nginx listens on 127\.0\.0\.1:(\d+)};
+        my ($primary, $away) = read_text($output) =~ /a primary on (\d+), for nginx on (\d+)/;
+        my $metrics = sub () { return RateLimit::HTTP->new(port => $http)->get('/limits/metrics')->body };
+        my $used = sub ($user) { return qx{redis-cli -p $primary hget 'rl:demo/60:127.0.0.1|$user' used} =~ s/\s+//gr };
+        my $ask  = sub ($user) { return limits(RateLimit::HTTP->new(port => $http)->get("/?user=$user"))->{used} };
+        like type($output, qr/^for path in/), qr/^lease\n(?:200 .* s\n){4}/m, 'the modes side by side';
+        wait_until { (() = type($output, qr/answer_seconds/) =~ /^\S+node_answer_seconds\S+ [\d.e-]+$/mg) == 3 } what => 'what each server takes to answer';
+        type($output, qr/^echo cut /);
+        wait_until { $metrics->() =~ /node_up\{[^}]*:$away"\} 0$/m } what => 'the primary to be cut off';
+        is_deeply [map { $ask->('cut') } 1 .. 3], [1 .. 3], 'cut off from the primary it counts on';
+        is $used->('cut'), '', 'which has none of it';
+        type($output, qr/^echo back /);
+        wait_until { $used->('cut') eq 3 } what => 'the charges to be sent';
+        type($output, qr/^echo 150 /);
+        my ($near) = read_text($output) =~ /a near replica on (\d+)/;
+        type($output, qr/shutdown nosave now/);
+        is $ask->('far'), 5, 'the far replica answers where the near one is stopped';
+        is type($output, qr{/again$}), "started $near again\n", 'a printed line starts that again';
+        return $near;
+    },
 );
 
 sub runs ($store, $signal) {
@@ -84,7 +105,7 @@ sub runs ($store, $signal) {
     $demo->signal($signal);
     ok $demo->wait(10), "$signal ends it";
     ok !eval { RateLimit::HTTP->new(port => $port) }, 'and nginx';
-    wait_until { role_at($again) eq 'Could' } what => 'what was started again to end' if $store =~ /sentinel|cluster/;
+    wait_until { role_at($again) eq 'Could' } what => 'what was started again to end' if $store =~ /sentinel|cluster|far/;
     is_deeply [glob "$typed_in/*"], [], 'nothing is left where the lines were typed';
     return unlike read_text($output), qr/\[(?:alert|crit|emerg)\]|Sanitizer|runtime error/, 'without complaint';
 }
@@ -93,5 +114,6 @@ runs('local', 'INT');
 runs('redis', 'TERM');
 runs('sentinel', 'TERM');
 runs('cluster', 'TERM');
+runs('far', 'TERM');
 
 done;
