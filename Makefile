@@ -133,7 +133,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check alone measured tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -161,6 +161,7 @@ help:
 	@echo 'make bench-shards  the second part of it alone: one, four and eight shards, with few keys and with many'
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
+	@echo 'make bench-far     what distances cost, with a far primary and a near replica; writes docs/benchmarks.md too'
 	@echo 'make bench-scrape  what the console costs the worker that answers; writes docs/benchmarks.md too'
 	@echo 'make bench-saturation  one key that saturates a primary, in each mode, and what becomes of others; writes docs/benchmarks.md too'
 	@echo 'make bench-slots   how many commands a request with rate_limit_concurrency costs Redis, by limit and load'
@@ -532,6 +533,11 @@ $(unbounded): $(sources) $(headers) $(wildcard lua/*.lua) Makefile
 	@grep -q 'least = 1000000000;' '$(unbounded_tree)/src/core/pacing.h'
 	+@$(MAKE) --no-print-directory -C '$(unbounded_tree)' module BUILD=build DEPS='$(abspath $(DEPS))' NGINX='$(nginx)' \
 	    $(if $(NGINX_SRC),NGINX_SRC='$(abspath $(NGINX_SRC))')
+
+bench-far:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' DOCUMENT=docs/benchmarks.md bench/far
 
 bench-tls:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench

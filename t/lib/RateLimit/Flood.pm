@@ -27,9 +27,15 @@ sub start ($class, %opt) {
     my @command = (
         'h2load', '--h1', '-n', $opt{requests}, '-c', $opt{connections} // 16, '-i', "$file.uris", '-B',
         "http://127.0.0.1:$opt{port}", $opt{rate} ? "--rps=$opt{rate}" : (), $opt{log} ? "--log-file=$file.log" : (),
-        $opt{spread} ? ('-r', int($opt{rate} * $opt{connections} / 1000) || 1, '--rate-period=1ms') : ());
+        $opt{spread} ? begin_over(1 / $opt{rate}, $opt{connections}) : ());
     my $process = RateLimit::Process->start(command => \@command, output => "$file.out", name => 'h2load');
     return bless {process => $process, output => "$file.out", log => "$file.log"}, $class;
+}
+
+# Connections begin over so many seconds: many a millisecond, or one in so many.
+sub begin_over ($seconds, $connections) {
+    my $each = 1000 * $seconds / $connections;
+    return ('-r', $each < 1 ? int(1 / $each) : 1, '--rate-period=' . ($each < 1 ? 1 : int $each) . 'ms');
 }
 
 sub counts ($self, $timeout = 180) {
