@@ -7,7 +7,7 @@ for my $on_error ('allow', 'deny') {
         my $redis = RateLimit::Redis->start;
         my $nginx = RateLimit::Nginx->start(
             workers => 1,
-            http    => redis_block('main', $redis, 'fresh off;') . " rate_limit_on_error $on_error;",
+            http    => redis_block('main', $redis, always_checks()) . " rate_limit_on_error $on_error;",
             server  => 'location / { alias %%DIR%%/html/; rate_limit 1000r/h store=main key=$http_x_key; add_header X-Outcome $rate_limit_status always; }');
         my $key = 'rl:default/3600:bad';
         $redis->cmd('HSET', $key, 'used', 1, 'reset', 1000 * int(now + 1800), $field, '1' x 2_000_000);

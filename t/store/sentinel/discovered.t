@@ -7,7 +7,7 @@ use RateLimit::Sentinels;
 my $set   = RateLimit::Sentinels->start;
 my $nginx = RateLimit::Nginx->start(
     workers => 4,
-    http    => $set->block('main'),
+    http    => $set->block('main', timeouts('9s') . ' read_from spread;'),
     server  => 'rate_limit_key $http_x_key; rate_limit_store main; rate_limit_on_error deny;
         add_header X-Outcome $rate_limit_status always; add_header X-Shard $rate_limit_shard always;
         location / { rate_limit 1000r/h; } location /reserve { rate_limit 1000r/h name=r mode=charge_refund; }
