@@ -26,7 +26,7 @@ for (['/x', 'early', 0], ['/late/x', 'last', 1]) {
     shows $rejected, 429, {resource => $name}, 'the second does not, with the headers of the limit that rejected';
     is $rejected->body, 'my own page', 'the page';
     is $replica->calls('hmget'), $reads, 'each other limit is read once';
-    is $primary->calls('hmget'), 0, 'nothing is read on the primary';
+    cmp_ok $primary->calls('hmget'), '<=', $reads, 'and perhaps once more, on the primary, where that took too long';
     $shards->forget_calls;
 }
 $nginx->stop;

@@ -15,6 +15,14 @@ my $nginx = RateLimit::Nginx->start(
 );
 my $client = $nginx->http;
 sub ask ($uri, $count) { return outcomes(map { $client->get($uri, 'X-Key' => 'k') } 1 .. $count) }
+
+# Since the last such question. A check that takes too long is asked of another one as well.
+sub reads_of (@servers) {
+    my $reads = sum0(map { $_->calls('hmget') } @servers);
+    $_->forget_calls for $primary, @servers;
+    return $reads;
+}
+
 sub is_up ($redis) { return qr/\Q@{[$redis->address]}\E of shard "a" of "main" is up again/ }
 
 is_deeply ask('/alone', 2), {'200 PASSED' => 2}, 'a shard without replicas';
@@ -22,19 +30,18 @@ wait_until { $alone->used('k') == 2 } what => 'its charges';
 is_deeply ask('/alone', 1), {'429 REJECTED' => 1}, 'reads its primary';
 
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'healthy';
-is $primary->calls('hmget'), 0, 'replicas are read';
+cmp_ok reads_of(@replicas), '>=', 10, 'replicas are read';
 $replicas[0]->kill;
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'one replica killed';
-is $primary->calls('hmget'), 0, 'the other is read';
+cmp_ok reads_of($replicas[1]), '>=', 10, 'the other is read';
 $replicas[1]->kill;
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'both killed';
-is $primary->calls('hmget'), 10, 'the primary is read';
+is reads_of($primary), 10, 'the primary is read';
 $replicas[0]->restart;
 $nginx->wait_log(is_up($replicas[0]));
 $_->forget_calls for $primary, $replicas[0];
 is_deeply ask('/x', 10), {'200 PASSED' => 10}, 'one restarted';
 is $replicas[0]->calls('hmget'), 10, 'is read again';
-is $primary->calls('hmget'), 0, 'and the primary is not';
 
 $_->kill for $replicas[0], $primary;
 is_deeply ask('/x',    10), {'200 ERROR_ALLOWED' => 10}, 'nothing left: allow';

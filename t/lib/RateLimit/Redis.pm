@@ -31,6 +31,7 @@ package RateLimit::Redis;
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
 #   $replica->wait_synced;                      # everything written on the primary so far is readable here
+#   $redis->wait_connected;                     # a worker of nginx has connected, and has sent no command of a request yet
 #   $redis->travel(31);                         # with own_time => 1: its wall clock is so many seconds ahead
 #   $redis->kill_in_turn;                       # what it had answered its replicas have got, too: nothing is lost that is not in doubt
 #   $redis->kill;  $redis->stop;  $redis->freeze;  $redis->thaw;  $redis->restart;  $redis->drop_clients;
@@ -144,6 +145,12 @@ sub wait_answering ($self) {
         my $pong = eval { $self->ask('PING') };
         defined $pong && $pong eq 'PONG'
     } timeout => 10, what => "redis-server on $self->{port}";
+    return $self;
+}
+
+# A check that comes before is asked of the first server that is connected, and perhaps of no other.
+sub wait_connected ($self) {
+    wait_until { $self->cmd('CLIENT', 'LIST', 'TYPE', 'normal') =~ / cmd=ping / } what => "nginx to connect to redis on $self->{port}";
     return $self;
 }
 

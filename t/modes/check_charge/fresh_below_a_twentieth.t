@@ -7,6 +7,7 @@ my $shards  = RateLimit::Shards->start(1, replicas => 1);
 my $replica = $shards->replica;
 my $nginx   = RateLimit::Nginx->with_limit('100r/h', $shards->block('main'));
 
+$replica->wait_connected;
 my $checks = 0;
 sub request ($nth, $outcome = 200) {
     my $before = $replica->calls('hmget');
