@@ -1,8 +1,12 @@
 -- Adds a cost to a client's window and opens a new window if none is open.
--- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest; times in milliseconds.
--- Returns {used, reset}, and a third number, 1, where another type was in the window's place, and has given way to it.
+-- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest, and perhaps least; times in milliseconds.
+-- least: so much, without the cost, a former primary had told of the window that ends at proposed. Where that window is open, or none
+-- is, it has at least so much, and the cost is added to that: what a failover has lost is there again. It is no use to another window.
+-- Returns {used, reset}; where least is given, a third number: by how much that has raised used; and one more, 1, where another type
+-- was in the window's place, and has given way to it.
 
 local key, cost, now, proposed, latest = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local least = tonumber(ARGV[5])
 
 local text, replaced = redis.pcall('HGET', key, 'reset'), nil
 if type(text) == 'table' then
@@ -40,19 +44,28 @@ local function open_with(used)
     redis.call('PEXPIRE', key, life)  -- says why
 end
 
+local function answer(used, reset, raised)
+    if least then
+        return {used, reset, raised, replaced}
+    end
+    return {used, reset, replaced}
+end
+
 -- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here. From 10^15 on it is no
 -- limit's.
-local count = before and #before < 16 and (string.find(before, '^[1-9]%d*$') or before == '0') and before + cost
+local counted = before and #before < 16 and (string.find(before, '^[1-9]%d*$') or before == '0') and tonumber(before)
+local count = counted and math.max(counted, least or 0) + cost
 if count and count < 1e15 then
     open_with(string.format('%.0f', count))
-    return {count, tonumber(proposed)}
+    return answer(count, tonumber(proposed), count - cost - counted)
 end
 if reset and reset > now and reset <= latest then
     -- Fails where used is no integer, or too large; below cost it was negative. None of these is a count to go on from.
     local used = redis.pcall('HINCRBY', key, 'used', cost)
     if type(used) == 'number' then
         if used >= tonumber(cost) and used < 1e15 then
-            return {used, reset}
+            local lost = least and reset == tonumber(proposed) and math.max(least + cost - used, 0) or 0
+            return answer(lost > 0 and redis.call('HINCRBY', key, 'used', string.format('%.0f', lost)) or used, reset, lost)
         end
         redis.call('HINCRBY', key, 'used', string.format('%.0f', 0 - cost))
     elseif not (string.find(used.err, 'not an integer', 1, true) or string.find(used.err, 'overflow', 1, true)) then
@@ -60,5 +73,6 @@ if reset and reset > now and reset <= latest then
     end
 end
 
-open_with(cost)
-return {tonumber(cost), tonumber(proposed), replaced}
+local opened = (least or 0) + cost
+open_with(string.format('%.0f', opened))
+return answer(opened, tonumber(proposed), least)

@@ -114,10 +114,15 @@ std::string_view CommandWriter::increment(std::string_view key, std::int64_t cos
     return text();
 }
 
-std::string_view CommandWriter::charge(const Opening& opening, std::int64_t cost, bool with_text) {
-    call(ScriptName::charge, with_text, opening.key, 4);
+std::string_view CommandWriter::charge(const Opening& opening, std::int64_t cost, bool with_text,
+                                       std::optional<std::int64_t> least) {
+    call(ScriptName::charge, with_text, opening.key, least ? 5 : 4);
     word(cost);
     words(opening);
+    if (least) {
+        encoded_.words = words_of_raise;
+        word(*least);
+    }
     return text();
 }
 

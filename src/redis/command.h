@@ -114,8 +114,11 @@ public:
     /// HINCRBY key used cost: only into a window known to be open.
     std::string_view increment(std::string_view key, std::int64_t cost);
 
-    /// lua/charge.lua; by digest, or with its text (`with_text`) after NOSCRIPT.
-    std::string_view charge(const Opening& opening, std::int64_t cost, bool with_text = false);
+    /// lua/charge.lua; by digest, or with its text (`with_text`) after NOSCRIPT. `least`: the window that
+    /// ends at opening.proposed has so much without this cost, or gets it, and the answer says how much that
+    /// was.
+    std::string_view charge(const Opening& opening, std::int64_t cost, bool with_text = false,
+                            std::optional<std::int64_t> least = std::nullopt);
 
     /// lua/repair.lua, in the same way.
     std::string_view repair(const Opening& opening, bool with_text = false);

@@ -42,6 +42,7 @@ const std::array<Script, script_count>& all_scripts() noexcept;
 /// How many elements the replies of these scripts have, unless they say that another type has given way:
 /// replaced_another_type(). Those of repair and refund have as many as those of charge.
 constexpr std::size_t words_of_charge = 2;
+constexpr std::size_t words_of_raise = 3;  ///< of charge, where the window is to have so much at least
 constexpr std::size_t words_of_reserve = 3;
 constexpr std::size_t words_of_bucket = 7;
 constexpr std::size_t words_of_hold = 3;

@@ -90,6 +90,15 @@ Fault read_charge(const Reply& reply, Window& window) noexcept {
     return fault;
 }
 
+Fault read_raise(const Reply& reply, std::int64_t least, Window& window, std::int64_t& raised) noexcept {
+    const Fault fault = fault_of_counts(reply, words_of_raise);
+    const std::int64_t more = reply.values[2].integer;
+    const bool sound = fault == Fault::none && more <= std::min(least, reply.values[0].integer);
+    window = sound ? Window{reply.values[0].integer, reply.values[1].integer} : Window{};
+    raised = sound ? more : 0;
+    return sound || fault != Fault::none ? fault : Fault::malformed;
+}
+
 Fault read_reserve(const Reply& reply, const ReserveCall& call, std::int64_t& granted,
                    Window& window) noexcept {
     const Fault fault = fault_of_counts(reply, words_of_reserve);

@@ -27,6 +27,10 @@ Fault fault_of_script(const Reply& reply, std::size_t words) noexcept;
 /// Decodes the reply to the charge, repair and refund scripts: an array of used and reset, both integers.
 Fault read_charge(const Reply& reply, Window& window) noexcept;
 
+/// Decodes the reply to a charge of a window that is to have `least` without the cost: an array of used,
+/// reset and `raised`. Malformed unless the script can give this answer. On any fault `raised` is 0.
+Fault read_raise(const Reply& reply, std::int64_t least, Window& window, std::int64_t& raised) noexcept;
+
 struct ReserveCall {
     std::int64_t limit = 0;
     std::int64_t period = 0;  ///< the window's, in seconds

@@ -90,7 +90,9 @@ void send_charge(Both& both) {
     const KeyId key = both.choose(choose_kind(both, 2));
     const Opening opening = opening_of(both, key);
     const std::int64_t cost = choose_cost(both);
-    both.send(key, both.writer().charge(opening, cost));
+    const bool raises = both.chance().percent(30);
+    both.send(key, raises ? both.writer().charge(opening, cost, false, choose_cost(both))
+                          : both.writer().charge(opening, cost));
 }
 
 void send_repair(Both& both) {

@@ -17,6 +17,9 @@ sub charge ($cost, %at) {
     return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $time, $proposed, $latest);
 }
 
+# The same, of a window that is to have so much at least without that.
+sub raise ($least, $cost, $proposed = $reset) { return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $now, $proposed, $latest, $least) }
+
 sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }
 
 subtest 'no window' => sub {
@@ -95,6 +98,38 @@ subtest 'big numbers are stored digit by digit' => sub {
     $redis->flush;
     charge(1, proposed => $now + 1);
     ok $redis->expires_in('k', 1001), 'the shortest window';
+};
+
+subtest 'what a failover has lost' => sub {
+    hold used => 4, reset => $reset;
+    is_deeply raise(9, 2), [11, $reset, 5], 'the window has what was known of it, and the cost';
+    is_deeply $redis->hash('k'), {used => 11, reset => $reset};
+    ok $redis->expires_in('k', 500_000), '... and its expiry';
+    is_deeply raise(9, 2), [13, $reset, 0], 'it is raised once';
+    is_deeply raise(13, 1), [14, $reset, 0], '... and not where it has so much';
+    is_deeply raise(0, 1), [15, $reset, 0];
+    is_deeply raise(99, 1, $reset - 1), [16, $reset, 0], 'another window is not raised';
+    $redis->cmd('DEL', 'k');
+    is_deeply raise(9, 2), [11, $reset, 9], 'one that is gone is there again';
+    is_deeply $redis->hash('k'), {used => 11, reset => $reset};
+    ok $redis->expires_in('k', $period + 1000), '... with its expiry';
+    for my $fields ([used => 50, reset => $now], [used => 50, reset => 'soon'], [used => 'many', reset => $reset], [reset => $reset - 1, used => -9], [other => 1]) {
+        hold @$fields;
+        is_deeply raise(9, 2), [11, $reset, 9], "what is no window: @$fields";
+        is $redis->hash('k')->{used}, 11;
+    }
+    $redis->cmd('DEL', 'k');
+    $redis->cmd('HINCRBY', 'k', 'used', 4);
+    is_deeply raise(9, 2), [11, $reset, 5], 'a count without a reset is raised';
+    $redis->cmd('DEL', 'k');
+    $redis->cmd('HINCRBY', 'k', 'used', 12);
+    is_deeply raise(9, 2), [14, $reset, 0], '... where it is less';
+    $redis->cmd('DEL', 'k');
+    $redis->cmd('RPUSH', 'k', 1);
+    is_deeply raise(9, 2), [11, $reset, 9, 1], 'another type gives way, and that is said';
+    hold used => '999999999999', reset => $reset;
+    is_deeply raise('1000000000000', 1), ['1000000000001', $reset, 1], 'big numbers';
+    is $redis->hash('k')->{used}, '1000000000001';
 };
 
 subtest 'replicas' => sub {

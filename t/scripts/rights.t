@@ -42,7 +42,7 @@ my %slots = (none => [], mine => [['HSET', 'k', me => '2 ' . ($now + 9_000) . ' 
 my %overrides = (none => [], some => [['HSET', 'k', version => 7, 'a/' => '1 off', 'a/:k' => '1 ban']], word => [['HSET', 'k', version => 'word', 'a/' => '1 off']],
     lost => [['HSET', 'k', 'a/' => '1 off']]);
 my %calls = (
-    charge    => [\%window, [3, @times]],
+    charge    => [\%window, [3, @times], [3, @times, 9]],
     reserve   => [\%window, [10, 3, 1, @times], [10, 3, 1, @times, 1, 2, $reset], [10, 3, 1, @times, 1, 0, 0, 'me', $number + 1], [10, 0, 0, @times, 1, 0, 0, 'me', $number + 1],
         [10, 3, 1, @times, 1, 0, 0, 'me', $number], [10, 20, 20, @times]],
     repair    => [\%window, [@times]],

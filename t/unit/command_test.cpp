@@ -68,6 +68,9 @@ TEST(Command, ScriptsByDigestAndByText) {
     for (const bool text : {false, true}) {
         EXPECT_EQ(writer.charge({"k", 1'700'000'000'000, 1'700'000'060'000, 1'700'000'120'000}, 3, text),
                   call(ScriptName::charge, text, {"3", "1700000000000", "1700000060000", "1700000120000"}));
+        EXPECT_EQ(writer.charge({"k", 7, 8, 9}, 3, text, 0),
+                  call(ScriptName::charge, text, {"3", "7", "8", "9", "0"}));
+        EXPECT_EQ(writer.encoded().words, words_of_raise);
         EXPECT_EQ(writer.repair({"k", 1, 2, 3}, text), call(ScriptName::repair, text, {"1", "2", "3"}));
         EXPECT_EQ(writer.reserve({"k", 7, 8, 9}, {5000, 20, 1, 1}, text),
                   call(ScriptName::reserve, text, {"5000", "20", "1", "7", "8", "9"}));
@@ -91,6 +94,7 @@ TEST(Command, ScriptsByDigestAndByText) {
                   call(ScriptName::overrides, text, {"7", "8", "text"}));
     }
     EXPECT_EQ(writer.charge({"k", 1, 2, 3}, 3), call(ScriptName::charge, false, {"3", "1", "2", "3"}));
+    EXPECT_EQ(writer.encoded().words, words_of_charge);
 }
 
 TEST(Command, TellsScriptsTheTimeThatTheyMayNotAskFor) {

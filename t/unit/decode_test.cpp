@@ -232,8 +232,29 @@ TEST(Charge, RefusesTheRest) {
     expect_window(read_charge, "-NOSCRIPT x\r\n", 0, 0, Fault::noscript);
 }
 
+TEST(Charge, ReadsByHowMuchItHasRaisedTheWindow) {
+    const auto expect = [](std::string_view bytes, Fault fault, std::int64_t raised = 0) {
+        Window window{7, 7};
+        std::int64_t read = 7;
+        EXPECT_EQ(read_raise(*RawReply(bytes), 9, window, read), fault) << bytes;
+        EXPECT_EQ(read, raised) << bytes;
+        EXPECT_EQ(window.used, fault == Fault::none ? 10 : 0) << bytes;
+        EXPECT_EQ(window.reset, fault == Fault::none ? 1'700'000'000'000 : 0) << bytes;
+    };
+    expect("*3\r\n:10\r\n:1700000000000\r\n:0\r\n", Fault::none);
+    expect("*3\r\n:10\r\n:1700000000000\r\n:9\r\n", Fault::none, 9);
+    expect("*4\r\n:10\r\n:1700000000000\r\n:9\r\n:1\r\n", Fault::none, 9);
+    for (const char* bytes :
+         {"*2\r\n:10\r\n:5\r\n", "*3\r\n:10\r\n:5\r\n:10\r\n", "*3\r\n:10\r\n:5\r\n:-1\r\n",
+          "*3\r\n:1\r\n:5\r\n:2\r\n", "*3\r\n:10\r\n:5\r\n$-1\r\n", ":10\r\n"}) {
+        expect(bytes, Fault::malformed);
+    }
+    expect("-NOSCRIPT x\r\n", Fault::noscript);
+}
+
 TEST(Scripts, SayThatTheyHaveReplacedAnotherType) {
-    for (const std::size_t words : {words_of_charge, words_of_reserve, words_of_bucket, words_of_hold}) {
+    for (const std::size_t words :
+         {words_of_charge, words_of_raise, words_of_reserve, words_of_bucket, words_of_hold}) {
         const auto read = [words](std::size_t count, std::string_view last) {
             std::string bytes = "*" + std::to_string(count) + "\r\n";
             for (std::size_t i = 1; i < count; ++i) {
