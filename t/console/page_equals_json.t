@@ -57,9 +57,9 @@ is_deeply [map { $_->[5] } rows($page, 'store-1-nodes')], [map { defined ? sprin
 is_deeply [rows($page, 'store-1-writes')],
     [map { my $shard = $_; map { my $kind = $_; [$shard->{name}, "${kind}s", map { "$shard->{writes}{$kind}{$_}" } qw(stored dropped in_doubt expired)] }
         qw(charge reservation refund) } @shards], 'writes';
-is_deeply [map { [@$_[0 .. 3, 6 .. 10]] } rows($page, 'store-1-waits')],
-    [map { my $shard = $_; [$shard->{name}, "$shard->{waiting}{windows}", "$shard->{waiting}{charges}", "$shard->{wait}{count}",
-        map { "$shard->{leases}{$_}" } qw(tokens fetched spent returned lost)] } @shards], 'what waits, and tokens';
+is_deeply [map { [@$_[0 .. 3, 6 .. 11]] } rows($page, 'store-1-waits')],
+    [map { my $shard = $_; [$shard->{name}, "$shard->{waiting}{windows}", "$shard->{waiting}{charges}", "$shard->{wait}{count}", "$shard->{raised}",
+        map { "$shard->{leases}{$_}" } qw(tokens fetched spent returned lost)] } @shards], 'what waits, what failovers had lost, and tokens';
 
 is_deeply [map { [@$_[0 .. 5]] } rows($page, 'top-table')],
     [map { my $key = $_; [map { "$key->{$_}" } qw(limit store id rejected over dry_run)] } @{$json->{top}{keys}}], 'the keys that are rejected most';

@@ -74,7 +74,8 @@ inline ScriptedReply serve(const Command& words, Millis reset) {
     return words[0] == "hmget"     ? hmget({}, {})
            : words[0] == "hincrby" ? integer(5)
            : !is_write(words)      ? fallback(words)
-           : words.size() < 10     ? integers({1, reset})
+           : words.size() < 9      ? integers({1, reset})
+           : words.size() < 10     ? integers({1, reset, 0})
                                    : integers({1, 1, reset});
 }
 

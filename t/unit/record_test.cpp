@@ -7,7 +7,8 @@ namespace {
 
 template <typename Kind>
 class RecordOf : public testing::Test {};
-using Kinds = testing::Types<WindowRecord, BucketRecord, SlotsRecord, ShareRecord, ReadingRecord>;
+using Kinds =
+    testing::Types<WindowRecord, BucketRecord, SlotsRecord, ShareRecord, ReadingRecord, ConfirmedRecord>;
 TYPED_TEST_SUITE(RecordOf, Kinds);
 
 template <typename Kind>

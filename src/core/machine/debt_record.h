@@ -30,10 +30,11 @@ constexpr bool waits(DebtKind kind) noexcept {
 
 /// Charges or refunds that wait for a window.
 struct OwedToWindow {
-    std::int64_t cost = 0;      ///< their sum
-    std::uint64_t charges = 0;  ///< how many they are
-    Ticket ticket = 0;          ///< that the charges were sent under
-    std::uint32_t period = 0;   ///< seconds
+    std::int64_t cost = 0;         ///< their sum
+    std::uint64_t charges = 0;     ///< how many they are
+    Ticket ticket = 0;             ///< that the charges were sent under
+    std::uint32_t period = 0;      ///< seconds
+    std::uint64_t only_grows = 0;  ///< 1: the window's count, as their mode gives nothing back; else 0
 };
 
 /// Charges or refunds that wait for a token bucket. Begins as OwedToWindow does.

@@ -29,11 +29,12 @@ constexpr std::int64_t max_leased = (std::int64_t{1} << 40) - 1;
 
 /// The subject of a record. Each kind has ids of its own.
 enum class RecordKind : std::uint8_t {
-    window,   ///< WindowRecord
-    bucket,   ///< BucketRecord
-    slots,    ///< SlotsRecord
-    share,    ///< ShareRecord
-    reading,  ///< ReadingRecord
+    window,     ///< WindowRecord
+    bucket,     ///< BucketRecord
+    slots,      ///< SlotsRecord
+    share,      ///< ShareRecord
+    reading,    ///< ReadingRecord
+    confirmed,  ///< ConfirmedRecord
 };
 
 /// Makes a record that says its kind alone.

@@ -66,6 +66,7 @@ EvictionRank eviction_rank(const Record& record, Millis now) noexcept {
             return {record.as<ShareRecord>().running != 0 ? EvictionTier::never : EvictionTier::copy,
                     std::numeric_limits<double>::infinity()};
         case RecordKind::reading:
+        case RecordKind::confirmed:
             break;
     }
     return {EvictionTier::copy, 0};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/machine/bucket_record.h"
+#include "core/machine/confirmed.h"
 #include "core/machine/reading.h"
 #include "core/machine/slots_record.h"
 #include "core/machine/window_record.h"

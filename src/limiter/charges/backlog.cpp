@@ -24,6 +24,7 @@ Debt debt_of(const DebtRecord& waiting) noexcept {
     } else {
         owed.period = waiting.to_window.period;
         owed.receipt.ticket = waiting.to_window.ticket;
+        owed.only_grows = waiting.to_window.only_grows != 0;
     }
     return owed;
 }
@@ -36,7 +37,7 @@ void put(DebtRecord& waiting, const Debt& owed) noexcept {
         waiting.to_bucket = {owed.cost, owed.charges, owed.fill, owed.receipt_of_bucket.mark};
     } else {
         waiting.to_window = {owed.cost, owed.charges, owed.receipt.ticket,
-                             static_cast<std::uint32_t>(owed.period)};
+                             static_cast<std::uint32_t>(owed.period), owed.only_grows ? 1U : 0U};
     }
 }
 
@@ -58,6 +59,7 @@ void Debt::join(const Debt& more) noexcept {
     charges += more.charges;
     if (!of_bucket()) {
         cost += more.cost;
+        only_grows = only_grows && more.only_grows;
         return;
     }
     fill = std::max(fill, more.fill);

@@ -33,6 +33,8 @@ struct Debt {
     Nanos fill = 0;  ///< time to fill the bucket; 0: a window. A bucket's cost is in nanoseconds
     BucketReceipt receipt_of_bucket;  ///< for what goes back to a bucket; of several the earliest mark
 
+    bool only_grows = false;  ///< the window's count: the mode of the charges gives nothing back
+
     bool of_bucket() const noexcept { return fill != 0; }
 
     /// Charges of a window are, and may be charged to the next one of their key. A refund is for its window

@@ -15,6 +15,7 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
     command.repair = false;
     command.number = 0;
     command.earlier.reset();
+    command.former.reset();
     command.begin_by_digest();
     return command;
 }
@@ -23,9 +24,9 @@ std::string_view ChargeCommand::write(CommandWriter& writer) {
     if (owed.of_bucket()) {
         return writer.draw(key, draw(), with_text());
     }
-    const Millis now = now_millis();
+    const Millis now = sent = now_millis();
     const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
-    const Opening opening{key, now, proposed, latest_reset(owed.period, now)};
+    Opening opening{key, now, proposed, latest_reset(owed.period, now)};
     if (repair) {
         return writer.repair(opening, with_text());
     }
@@ -38,8 +39,16 @@ std::string_view ChargeCommand::write(CommandWriter& writer) {
     }
     // A probe goes as all that waits does; and the node that another names may have become the primary just
     // before.
-    plain = plain && !probe && !redirected() && owner->reaches(owed.reset, now);
-    return plain ? writer.increment(key, owed.cost) : writer.charge(opening, owed.cost, with_text());
+    former = owner->confirmations().of_former(owed, redirected(), now);
+    plain = plain && !probe && !redirected() && !former && owner->reaches(owed.reset, now);
+    if (plain) {
+        return writer.increment(key, owed.cost);
+    }
+    if (!former) {
+        return writer.charge(opening, owed.cost, with_text());
+    }
+    opening.proposed = former->reset;
+    return writer.charge(opening, owed.cost, with_text(), former->used);
 }
 
 /// The cost is in nanoseconds: as many tokens of one each. What goes back is worth no more than what is not
@@ -167,7 +176,10 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
     Told told;
     told.window.reset = owed.reset;  // which an increment does not tell
-    const Fault fault = is_increment() ? read_increment(reply, told.window.used) : read_told(reply, told);
+    std::int64_t raised = 0;
+    const Fault fault = is_increment() ? read_increment(reply, told.window.used)
+                        : former       ? read_raise(reply, former->used, told.window, raised)
+                                       : read_told(reply, told);
     if (fault != Fault::none) {
         node.blame(fault, name(), reply, Access::write);
     } else if (!repair) {
@@ -184,6 +196,7 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     }
     if (fault == Fault::none) {
         owner->confirm(owed, told);
+        owner->confirmations().take(owed, told.window, sent, former, raised);
     } else if (repair) {
         owner->stop_awaiting(owed);
     } else {

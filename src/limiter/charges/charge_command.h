@@ -8,6 +8,7 @@
 #include "core/limit/window.h"
 #include "core/table/keyed_queue.h"
 #include "limiter/charges/backlog.h"
+#include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
 #include "limiter/wire/script_command.h"
@@ -27,6 +28,7 @@ public:
         /// The primary has taken it. A repair of its key may follow.
         virtual void stored(const Debt& owed) noexcept = 0;
 
+        virtual Confirmations& confirmations() noexcept = 0;
         virtual void confirm(const Debt& owed, const Told& told) noexcept = 0;
         virtual void stop_awaiting(const Debt& owed) noexcept = 0;
 
@@ -86,6 +88,8 @@ public:
     bool probe = false;   // its outcome tells whether the primary takes charges
     bool repair = false;
     std::uint32_t term = 0;        // the owner's when it left
+    Millis sent = 0;               // when that was
+    std::optional<Window> former;  // as a former primary has confirmed it: so much the charge tells this one
     std::int64_t number = 0;       // a refund's, once sent, if it may be sent again; else 0
     std::optional<Doubt> earlier;  // it was sent before under this number, and is in doubt since
 

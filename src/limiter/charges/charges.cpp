@@ -37,7 +37,8 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       way_(in_cluster_ ? NumberedWindows::alone : numbered.new_way()),
       pause_(has_exact_timers() ? pause : 0),
       gate_(nodes, subject_, in_cluster_, *this),
-      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})) {}
+      lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
+      confirmations_(store, shard, route, nodes, counters, lost_) {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
     if (!owed.moves_on()) {
@@ -84,6 +85,7 @@ void Charges::given_back(const std::string& key, const GivingBack& what, const W
         });
     }
     counters_.add(TokenEvent::lost, learn_given_back(*store_.zone, what, answer, waiting_for(what.id)));
+    confirmations_.make_void(what);
 }
 
 void Charges::doubt_given_back(const GivingBack& what, Doubt why) noexcept {
@@ -91,6 +93,7 @@ void Charges::doubt_given_back(const GivingBack& what, Doubt why) noexcept {
     owed.kind = DebtKind::refunds;
     owed.id = what.id;
     doubt(owed, why);
+    confirmations_.make_void(what);
 }
 
 void Charges::charge(const Charge& charge) noexcept {
@@ -396,6 +399,7 @@ void Charges::count_in_doubt(Loss loss, std::uint64_t count, Doubt why) noexcept
 
 void Charges::close_gate() noexcept {
     gate_.close();
+    confirmations_.primary_is_away();
     while (ChargeCommand* command = queued_.pop()) {
         wait(command->key, command->owed);
         ChargeCommand::put_back(*command);
@@ -408,6 +412,9 @@ void Charges::change_primary() noexcept {
     if (!first) {
         close_gate();
     }
+    if (!first || in_cluster_) {  // where a slot is served from now on that another node has had
+        confirmations_.change_primary();
+    }
     ++term_;
     change_way();
     under_way_ = 0;
@@ -417,6 +424,7 @@ void Charges::change_primary() noexcept {
 
 void Charges::suspect_primary() noexcept {
     close_gate();
+    confirmations_.change_primary();
     gate_.pause();
 }
 

@@ -10,6 +10,7 @@
 #include "core/pacing.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/charges/charge_command.h"
+#include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
 #include "limiter/charges/giving_back.h"
 #include "limiter/charges/losses.h"
@@ -235,6 +236,7 @@ private:
     void expire(const Debt& owed) noexcept override;
     void count_expired(const Debt& owed) noexcept;
     void count_in_doubt(Loss loss, std::uint64_t count, Doubt why) noexcept;
+    Confirmations& confirmations() noexcept override { return confirmations_; }
     void confirm(const Debt& owed, const Told& told) noexcept override;
 
     const StoreConf& store_;
@@ -256,6 +258,7 @@ private:
     bool closing_ = false;       // more charges of closed windows may wait
     Gate gate_;
     Losses lost_;
+    Confirmations confirmations_;
     Timer batch_{this, on_batch, Timer::Worker::stays};  // when the next may leave
 };
 

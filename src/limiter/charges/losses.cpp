@@ -30,6 +30,9 @@ constexpr Words words[loss_count] = {
      "were sent and not answered: they are in doubt, clients may have been charged for nothing", "in doubt"},
     {"charges, refunds and reservations",
      "were answered by a server that was not the primary any more: they are in doubt", "answered so"},
+    {"windows",
+     "were others than a former primary had confirmed: what had been charged to those is perhaps lost",
+     "replaced"},
 };
 
 constexpr bool is_drop(std::size_t loss) noexcept {

@@ -23,8 +23,10 @@ enum class Loss : unsigned char {
                             ///< nothing
     answered_by_former,  ///< those in doubt that a former primary has answered, after another one had taken
                          ///< its place
+    not_raised,  ///< windows of which a former primary had confirmed charges, and that had given way to
+                 ///< others at the next one
 };
-constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::answered_by_former) + 1;
+constexpr std::size_t loss_count = static_cast<std::size_t>(Loss::not_raised) + 1;
 
 template <>
 struct CountersOf<Loss> {

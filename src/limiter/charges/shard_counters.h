@@ -11,7 +11,8 @@ namespace rate_limit {
 
 /// Writes to a shard, counted beside Loss: how many charges, refunds and reservations its primary has taken,
 /// how many were dropped, and how many expired: before they were sent their window had closed, their bucket
-/// was full, or an operator gave all of it back, and they would count for nothing.
+/// was full, or an operator gave all of it back, and they would count for nothing. And what a failover had
+/// lost, and a charge has brought back.
 enum class Write : unsigned char {
     charges_stored,
     charges_dropped,
@@ -20,12 +21,13 @@ enum class Write : unsigned char {
     refunds_dropped,
     refunds_expired,
     reservations_stored,  ///< those that granted something, fetches of tokens among them
+    raised,               ///< windows that had less than a former primary had confirmed
 };
 
 template <>
 struct CountersOf<Write> {
     static constexpr std::string_view name = "writes";
-    static constexpr std::size_t count = static_cast<std::size_t>(Write::reservations_stored) + 1;
+    static constexpr std::size_t count = static_cast<std::size_t>(Write::raised) + 1;
 };
 
 /// Events of the tokens of one shard. Tokens that were fetched, and of which nothing else is counted, are at

@@ -18,13 +18,14 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     charge.owed.window_kind = applied.kind();
     charge.owed.reset = verdict.known ? verdict.window.reset : 0;
     charge.owed.id = applied.id;
+    charge.owed.only_grows = !applied.mode->needs_cost();
     // Without room the charge goes by what the check found.
     std::int64_t lost = 0;  // tokens of a window that has ended
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         // The check's answer decides: a window without a sound reset is left to the script, which opens it
         // anew. So is one that a refund may have emptied and deleted, in modes that give back: an increment
         // would make a key without a reset, and the next script would not count it.
-        const bool stays = record.lasting || !applied.mode->needs_cost();
+        const bool stays = record.lasting || charge.owed.only_grows;
         charge.open = applied.open && stays && record.confirmed && is_open(record, terms.rate.period, now);
         lost = at_hand(record);
         send(record, terms, cost);

@@ -28,10 +28,11 @@ $nginx->wait_log(qr/sentinels name \Q${\ $new->address}\E as the primary of shar
 my $used = $new->used($key{y}, 'n/3600') // 0;
 $backend->release('gate');
 is $slow->response->status, 200, 'the request of the old worker';
-wait_until { ($new->used($key{y}, 'n/3600') // 0) == $used + 1 } what => 'its charge on the primary that took over';
+wait_until { ($new->used($key{y}, 'n/3600') // 0) > $used } what => 'its charge on the primary that took over, and what the failover had lost';
+$used = $new->used($key{y}, 'n/3600');
 is_deeply [map { passes($_) } qw(x y)], [1, 1], 'the new workers are where they were';
 $nginx->reload(http => block(qw(a b)));
 wait_until { passes('y') } what => 'the master of before';
-wait_until { $new->used($key{y}, 'n/3600') > $used + 1 } what => 'charges there again';
+wait_until { $new->used($key{y}, 'n/3600') > $used } what => 'charges there again';
 
 done;

@@ -1,0 +1,97 @@
+#include "limiter/charges/confirmations.h"
+
+#include <algorithm>
+
+#include "core/machine/confirmed.h"
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+Confirmations::Confirmations(const StoreConf& store, const ShardConf& shard, Route route, const Nodes& nodes,
+                             ShardCounters& counters, Losses& lost) noexcept
+    : store_(store),
+      nodes_(nodes),
+      counters_(counters),
+      lost_(lost),
+      shard_(store.routes.digest_of(store.routes.has_slots() ? Route{0} : route)),
+      by_name_(!shard.discovered() && !shard.primary.host.empty()),
+      may_fail_over_(shard.discovered() || by_name_ || !shard.replicas.empty()) {}
+
+/// Without room it is not remembered.
+void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
+                         const std::optional<Window>& former, std::int64_t raised) noexcept {
+    away_.reset();
+    if (!may_fail_over_ || owed.of_bucket()) {
+        return;
+    }
+    const Millis now = now_millis();
+    WindowTable& windows = store_.zone->windows();
+    const WindowId id = confirmed_id_of(owed.id);
+    if (owed.kind == DebtKind::refunds) {
+        windows.change(id, [&](ConfirmedRecord& record) { rate_limit::make_void(record, shard_, now); });
+    } else if (owed.only_grows) {
+        (void)windows.update(
+            id, now, [&](ConfirmedRecord& record) { note_confirmed(record, shard_, answer, sent, now); });
+    }
+    if (former) {
+        count(answer, *former, raised);
+    }
+}
+
+void Confirmations::count(const Window& answer, const Window& former, std::int64_t raised) noexcept {
+    if (answer.reset != former.reset) {
+        lost_.add(Loss::not_raised, 1);
+    } else if (raised != 0) {
+        counters_.writes.add(Write::raised);
+    }
+}
+
+/// The record is made where there is none: an answer from before may be on its way.
+void Confirmations::make_void(const GivingBack& what) noexcept {
+    if (may_fail_over_ && !what.of_bucket()) {
+        const Millis now = now_millis();
+        (void)store_.zone->windows().update(confirmed_id_of(what.id), now, [&](ConfirmedRecord& record) {
+            rate_limit::make_void(record, shard_, now);
+        });
+    }
+}
+
+/// Changes that follow one another count as one: between them nobody may have asked for a window.
+void Confirmations::change_primary() noexcept {
+    const Millis now = now_millis();
+    const Millis first = std::min(away_.value_or(now), now) - may_be_lost;
+    const bool again = changed_ && now - *changed_ < confirmed_kept;
+    first_ = again ? std::min(first_, first) : first;
+    changed_ = now;
+}
+
+void Confirmations::look_where_name_leads() noexcept {
+    const Node& primary = nodes_.primary();
+    const Address* const address = primary.address_in_use();
+    if (address == nullptr || primary.since() == connected_) {
+        return;
+    }
+    connected_ = primary.since();
+    if (server_ && !same_address(*server_, *address)) {
+        change_primary();
+    }
+    server_ = *address;
+}
+
+std::optional<Window> Confirmations::of_former(const Debt& owed, bool redirected, Millis now) noexcept {
+    if (by_name_) {
+        look_where_name_leads();
+    }
+    const bool changed = changed_ && now - *changed_ < confirmed_kept;
+    if (!may_fail_over_ || !owed.only_grows || !(changed || redirected)) {
+        return std::nullopt;
+    }
+    const auto known = store_.zone->windows().find<ConfirmedRecord>(confirmed_id_of(owed.id));
+    if (!known) {
+        return std::nullopt;
+    }
+    const Millis first = changed ? first_ : now - may_be_lost;
+    return confirmed_between(*known, shard_, first, redirected ? now : *changed_, owed.period, now);
+}
+
+}  // namespace rate_limit
