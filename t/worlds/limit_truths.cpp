@@ -105,6 +105,28 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     if (only_charges_ && outlasts && !running_limit_) {
         known_.emplace(fresh + arrives_in);
     }
+    if (only_charges_ && lasts_ && one_place_ && confirms_more_and_more()) {
+        confirmed_.emplace();
+    }
+}
+
+/// One worker of two may go on with a former primary, which confirms more to it, for as long as it has not
+/// heard of the next one; and so do workers that leave.
+bool LimitTruths::confirms_more_and_more() const noexcept {
+    const MachinePlan& machines = plan_.machines;
+    const ServerPlan& servers = plan_.servers;
+    return machines.workers == 1 && !machines.has(MachineFault::leave) && !machines.has(MachineFault::kill) &&
+           !machines.has(MachineFault::reload) && !machines.has(MachineFault::change) &&
+           !machines.has(MachineFault::clock_set) && !servers.has(ServerFault::data_loss) &&
+           !servers.has(ServerFault::old_data);
+}
+
+void LimitTruths::confirmed(std::size_t key, std::size_t memory, const ConfirmedRecord& record, Micros now) {
+    const std::int64_t less = confirmed_ ? confirmed_->note(key, memory, record, now) : 0;
+    if (less != 0) {
+        fail(key, "its machine has " + text(record.window.used) + " confirmed, and had " + text(less) +
+                      " more before");
+    }
 }
 
 KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, const Configuration& of,

@@ -10,6 +10,7 @@
 
 #include "t/world/events.h"
 #include "t/world/written.h"
+#include "t/worlds/confirmed_counts.h"
 #include "t/worlds/known_charges.h"
 #include "t/worlds/plan.h"
 #include "t/worlds/servers.h"
@@ -59,6 +60,9 @@ public:
         }
     }
 
+    /// The machine that has a request of the key knows this as confirmed by the primary.
+    void confirmed(std::size_t key, std::size_t memory, const ConfirmedRecord& record, Micros now);
+
     /// A request that was let in does not run any more.
     void leave(const Claim& claim) { --running_[claim]; }
 
@@ -102,6 +106,7 @@ private:
     std::int64_t most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const;
     std::int64_t tokens_lost(std::size_t key) const;
     bool is_calm(Micros now) const noexcept;
+    bool confirms_more_and_more() const noexcept;
     std::int64_t excused(std::size_t key);
     void fail(std::size_t key, const std::string& what);
 
@@ -132,9 +137,10 @@ private:
     std::map<std::size_t, std::int64_t> charged_;
     std::map<std::size_t, std::int64_t> lost_;
     ToldWindows told_;
-    bool stored_by_all_ = false;         // servers can be asked what all of them have stored
-    Micros answer_lasts_ = 0;            // so long an answer may stand for another
-    std::optional<KnownCharges> known_;  // of check_charge, where windows outlast the world
+    bool stored_by_all_ = false;                // servers can be asked what all of them have stored
+    Micros answer_lasts_ = 0;                   // so long an answer may stand for another
+    std::optional<KnownCharges> known_;         // of check_charge, where windows outlast the world
+    std::optional<ConfirmedCounts> confirmed_;  // likewise, where a machine forgets nothing
 };
 
 }  // namespace rate_limit::world

@@ -85,8 +85,8 @@ Uncertain ToldLosses::uncertain_of(const std::string& shard) {
     Uncertain sums;
     for (std::size_t i = 0; i < loss_count; ++i) {
         const auto loss = static_cast<Loss>(i);
-        if (loss == Loss::answered_by_former) {
-            continue;  // each is counted as in doubt, too
+        if (loss == Loss::answered_by_former || loss == Loss::not_raised) {
+            continue;  // each is counted as in doubt, too; or by LostWrites
         }
         const std::int64_t most =
             told(loss, shard) * (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));

@@ -208,6 +208,7 @@ void Traffic::decided(Visit& visit) {
         truths_.fail("a request waited for " + std::to_string(waited) + " us");
     }
     check_headers(visit);
+    note_confirmed(visit);
     tell(visit);
     if (visit.purpose != Purpose::ordinary) {
         decided_when_well(visit);
@@ -227,6 +228,17 @@ void Traffic::check_headers(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         headers_.check({*visit.request, i, {visit.key, visit.memory}, visit.cost, visit.begun, events_.now()},
                        limits_[number_of(visit.request->applied(i))]);
+    }
+}
+
+/// The limits learn what its machine knows as confirmed.
+void Traffic::note_confirmed(const Visit& visit) {
+    for (std::size_t i = 0; i < visit.request->count(); ++i) {
+        const AppliedLimit& applied = visit.request->applied(i);
+        const auto known = visit.worker->zone().windows().find<ConfirmedRecord>(confirmed_id_of(applied.id));
+        if (known) {
+            limits_[number_of(applied)].confirmed(visit.key, visit.memory, *known, events_.now());
+        }
     }
 }
 
@@ -287,6 +299,7 @@ void Traffic::end_request(Visit& visit) {
     }
     end(visit);
     turns_.count_reason();
+    note_confirmed(visit);
     if (visit.purpose != Purpose::ordinary) {
         visit.request->end();
     } else if (chance_.percent(plan_.traffic.costs_later)) {

@@ -107,6 +107,7 @@ private:
     void begin(Visit& visit);
     void decided(Visit& visit);
     void admitted(Visit& visit);
+    void note_confirmed(const Visit& visit);
     void tell(const Visit& visit);
     void check_headers(const Visit& visit);
     void end(Visit& visit);
