@@ -8,9 +8,9 @@
 
 namespace rate_limit {
 
-/// What the primary has last confirmed of a window, by its answer to a charge from this machine: so much the
-/// next primary should know of it, should this one be lost. Kept for confirmed_kept, under an id of its own,
-/// and the first to give way.
+/// The count that the primary has last confirmed of a window, by its answer to a charge from this machine: so
+/// much the next primary should know of it, should this one be lost. Kept for confirmed_kept, under an id of
+/// its own, and the first to give way.
 struct [[gnu::may_alias]] ConfirmedRecord {
     static constexpr RecordKind is = RecordKind::confirmed;
     ConfirmedRecord() noexcept { make_new(*this); }

@@ -71,7 +71,7 @@ Node* Replicas::choose_quickest(std::size_t turn, const Node* const* asked, std:
     return best;
 }
 
-/// Where none has answered yet, all are near; else those that have: nobody waits for a connection where
+/// All are near where none has answered yet; else those that have: nobody waits for a connection where
 /// another node is connected.
 void Replicas::find_near(std::uint64_t now) noexcept {
     std::uint64_t best = never;

@@ -15,9 +15,9 @@ enum class Fitness : unsigned char {
     ready,          ///< and is connected
 };
 
-/// Of the nodes that are as fit as that, are not yet `asked` one that was given a command in
-/// this turn of the loop, as one more costs no write there; else the one with the least load, the first from
-/// `turn` on among equals; null: there is none.
+/// The node to ask next, of those that are as fit as that and were not yet `asked`: one that was given a
+/// command in this turn of the loop, as one more costs no write there; else the one with the least load, the
+/// first from `turn` on among equals; null: there is none.
 Node* least_loaded(const std::vector<Node*>& nodes, Fitness least, std::size_t turn, const Node* const* asked,
                    std::size_t count) noexcept;
 

@@ -86,7 +86,7 @@ void Deadlines::put_off(Msec now, Msec most) noexcept {
     }
 }
 
-/// What begins to wait meanwhile is not due yet.
+/// Deadlines that begin meanwhile are not due yet.
 void Deadlines::pass(Msec now) noexcept {
     for (std::size_t i = waits; i-- > 0;) {
         while (!queues_[i].empty() && left(i, queues_[i].front(), now) <= 0) {

@@ -30,7 +30,7 @@ void Line::on_greeted() noexcept {
     owner_.on_greeted(*this);
 }
 
-/// Where nothing is unanswered the next command must not wait for an older one's charge_timeout.
+/// The next command must not wait for an older one's charge_timeout where nothing is unanswered.
 void Line::meet() noexcept {
     stage_ = Stage::met;
     if (sent_.empty()) {

@@ -87,7 +87,7 @@ bool Node::keep_connection() noexcept {
     return kept_.is_taken();
 }
 
-/// Not all workers of all machines do so at once.
+/// Workers of all machines do so at different times.
 void Node::connect_soon() noexcept {
     constexpr Msec spread = 100;
     if (kept_.is_taken() && idle() && !is_leaving()) {
@@ -328,7 +328,7 @@ void Node::relieve() noexcept {
     }
 }
 
-/// What was sent over the silent connection may still be answered there.
+/// Commands that were sent over the silent connection may still be answered there.
 void Node::take_over() noexcept {
     former_ = std::exchange(line_, std::move(relief_));
     former_->expect_more(false, false);
