@@ -3,39 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "t/limiter/checked.h"
+#include "t/limiter/primary_and_replica.h"
 
 namespace rate_limit::world::connections_ahead_test {
 namespace {
 
-class ConnectionsAhead : public testing::Test {
-protected:
-    ConnectionsAhead() {
-        world.setup.stores.front().fresh = 0;
-        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
-    }
-
-    ScriptedReply answer(const Command& words) const {
-        if (words[0] == "hmget") {
-            return hmget(1, reset);
-        }
-        if (words[0] == "hincrby") {
-            return integer(2);
-        }
-        return is_write(words) ? ScriptedReply(integers({1, reset})) : fallback(words);
-    }
-
-    static void place(Scripted& server, Micros each_way) {
-        server.link().there = each_way;
-        server.link().back = each_way;
-    }
-
-    Scenario world{{"default", "100000r/h"}};
-    const Millis reset = world.at(1'800'000);
-    const Handler handler = [this](const Command& words, ScriptedClient&) { return answer(words); };
-    Scripted primary{world.events, world.network, Scenario::primary_address, handler};
-    Scripted replica{world.events, world.network, Scenario::replica_address, handler};
-};
+using ConnectionsAhead = PrimaryAndReplica;
 
 TEST_F(ConnectionsAhead, AreThereBeforeTheFirstRequest) {
     world.worker();
@@ -104,12 +77,6 @@ TEST_F(ConnectionsAhead, AreAskedWhereTheyAreIdle) {
 
 /// What is between has forgotten them.
 TEST_F(ConnectionsAhead, AreReplacedBeforeARequestNeedsThem) {
-    std::size_t forgotten = 0;  // connections with a lower number, or this one
-    for (Scripted* server : {&primary, &replica}) {
-        server->handler = [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
-            return client.number() <= forgotten ? no_reply() : answer(words);
-        };
-    }
     world.worker();
     world.pass(5'000);
     EXPECT_EQ(world.ask("k"), "PASSED");

@@ -3,37 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "t/limiter/checked.h"
+#include "t/limiter/primary_and_replica.h"
 
 namespace rate_limit::world::forgotten_connection_test {
 namespace {
 
-class ForgottenConnection : public testing::Test {
-protected:
-    ForgottenConnection() {
-        world.setup.stores.front().fresh = 0;
-        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
-    }
-
-    ScriptedReply answer(const Command& words) const {
-        if (words[0] == "hmget") {
-            return hmget(1, reset);
-        }
-        if (words[0] == "hincrby") {
-            return integer(2);
-        }
-        return is_write(words) ? ScriptedReply(integers({1, reset})) : fallback(words);
-    }
-
-    Scenario world{{"default", "100000r/h"}};
-    const Millis reset = world.at(1'800'000);
-    std::size_t forgotten = 0;  // connections with a lower number, or this one
-    const Handler handler = [this](const Command& words, ScriptedClient& client) -> ScriptedReply {
-        return client.number() <= forgotten ? no_reply() : answer(words);
-    };
-    Scripted primary{world.events, world.network, Scenario::primary_address, handler};
-    Scripted replica{world.events, world.network, Scenario::replica_address, handler};
-};
+using ForgottenConnection = PrimaryAndReplica;
 
 TEST_F(ForgottenConnection, IsReplacedAboutCheckTimeoutAfterACommandWasSent) {
     EXPECT_EQ(world.ask("k"), "PASSED");
@@ -73,8 +48,7 @@ TEST_F(ForgottenConnection, IsReadUntilWhatWasSentIsAnswered) {
 
 /// When it is up again nobody knows how far away it is, and check_timeout says nothing of that.
 TEST_F(ForgottenConnection, OfAServerFartherThanCheckTimeoutIsReplacedOnce) {
-    primary.link().there = 80'000;
-    primary.link().back = 80'000;
+    place(primary, 80'000);
     world.worker();
     world.pass(2'000);
     forgotten = 1;
