@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 1, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(replicas => 1, node_timeout => 15_000);
 my $nginx   = RateLimit::Nginx->start(
     http   => $cluster->block('main', timeouts('9s')) . 'rate_limit_key $http_x_key; rate_limit_store main;',
     server => 'location / { rate_limit 1r/m burst=1000; }',

@@ -34,7 +34,7 @@ subtest 'several shards' => sub {
 };
 
 subtest 'a cluster' => sub {
-    my $cluster = RateLimit::Cluster->start(node_timeout => 5000);
+    my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
     survive($cluster, timeouts('9s'), sub {
         my $slot = $cluster->slot_of('rl:!overrides');
         my $from = $cluster->node_of($slot);

@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $nginx   = RateLimit::Nginx->start(
     http   => $cluster->block('main', always_checks()),
     server => 'keepalive_requests 1000000; rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;

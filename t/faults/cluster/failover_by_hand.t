@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $load    = RateLimit::ClusterLoad->open($cluster)->begin;
 let_pass(0.5);
 $cluster->failover($_) for map { ($cluster->replicas_of("rl:lease/86400:$_"))[0] } 1, 2;

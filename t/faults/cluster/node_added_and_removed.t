@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 15_000);
 my $load    = RateLimit::ClusterLoad->open($cluster, modes => [qw(check_charge lease)], rate => 80)->begin;
 my $added = $cluster->add_node;
 my @slots = map { $cluster->slot_of("rl:check_charge/86400:$_") } 1 .. 6;

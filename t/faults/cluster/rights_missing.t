@@ -15,7 +15,7 @@ my @more     = code($document, 'acl in a cluster') =~ /\+([\w|]+)/g;
 is_deeply [sort @more], [sort keys %named], 'these are the rights';
 my sub user ($lacking) { return 'no-' . $lacking =~ s/\W.*//r }
 my sub acl ($lacking) { return join ' ', 'user', user($lacking), $rights, map { "+$_" } grep { $_ ne $lacking } @more }
-my $cluster = RateLimit::Cluster->start(node_timeout => 3000, redis => {acl => ['user default on nopass ~* &* +@all', map { acl($_) } @more]});
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000, redis => {acl => ['user default on nopass ~* &* +@all', map { acl($_) } @more]});
 my sub refused ($node, $user) {
     return map { $_->{object} } grep { $_->{username} eq $user } map { {@$_} } @{$node->cmd('ACL', 'LOG')};
 }

@@ -2,7 +2,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 15_000);
 my $nginx   = RateLimit::Nginx->start(
     http    => $cluster->block('main'),
     server  => 'rate_limit_key $arg_k; rate_limit_store main; rate_limit_on_error deny;

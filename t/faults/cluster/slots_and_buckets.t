@@ -2,7 +2,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $backend = RateLimit::Backend->start;
 my @nginx   = map {
     RateLimit::Nginx->start(

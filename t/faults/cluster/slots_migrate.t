@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 15_000);
 my $load    = RateLimit::ClusterLoad->open($cluster)->begin;
 let_pass(0.3);
 for my $mode (qw(check_charge charge_refund lease)) {

@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 15_000);
 plan skip_all => 'the server has no CLUSTER MIGRATESLOTS: name one by REDIS_SERVER' if !$cluster->knows_atomic_migration;
 my $load   = RateLimit::ClusterLoad->open($cluster);
 my $client = $load->nginx->http;

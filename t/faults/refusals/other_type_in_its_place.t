@@ -6,7 +6,7 @@ use RateLimit::Test;
 
 my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
-my $cluster = RateLimit::Cluster->start(node_timeout => 5000);
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $backend = RateLimit::Backend->start;
 # Where the store is: the primary and the replicas of a key, and the values of rate_limit_on_error that are tried there.
 my %places = (

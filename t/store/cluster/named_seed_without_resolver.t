@@ -4,7 +4,7 @@
 use RateLimit::Test;
 use RateLimit::Cluster;
 
-my $cluster = RateLimit::Cluster->start(primaries => 2, replicas => 1, node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(primaries => 2, replicas => 1, node_timeout => 15_000);
 $_->cmd('CONFIG', 'SET', 'cluster-preferred-endpoint-type', 'unknown-endpoint') for $cluster->nodes;
 my $seed  = ($cluster->primaries)[0]->port;
 my $nginx = RateLimit::Nginx->start(

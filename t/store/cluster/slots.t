@@ -4,7 +4,7 @@
 use RateLimit::Test;
 use RateLimit::Cluster;
 
-my $cluster = RateLimit::Cluster->start(node_timeout => 3000);
+my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $nginx   = RateLimit::Nginx->start(
     workers => 2,
     http    => $cluster->block('main'),

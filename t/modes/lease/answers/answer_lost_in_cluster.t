@@ -3,7 +3,7 @@
 use RateLimit::Test;
 
 my %seen;
-my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 5000);
+my $cluster = RateLimit::Cluster->start(replicas => 0, node_timeout => 15_000);
 my %relay   = map {
     $_->port => RateLimit::FakeRedis->start(handler => relaying($_, sub ($words, $conn, $answer) {
         return $answer if $words->[0] ne 'evalsha' || (@$words != 15 && @$words != 9) || $answer =~ /^-/;
