@@ -280,6 +280,29 @@ TEST_F(MovedPrimary, IsToldWhereItsNameLeadsToIt) {
     expect_raised();
 }
 
+/// The other worker's connection leads to the former one still, which confirms more to it.
+TEST_F(MovedPrimary, IsToldWhatAnotherWorkerHeardLater) {
+    std::size_t ends = 0;  // the connection of this number
+    Scripted address(world.events, world.network, "10.0.0.7:6379",
+                     relaying(former, [&ends](const Command&, ScriptedClient& client, std::string answer) {
+                         return client.number() == ends ? client.reset() : ScriptedReply(std::move(answer));
+                     }));
+    world.network.lead("db", "10.0.0.7");
+    world.setup.stores.front().shards = {{"a", "db:6379"}};
+    part();
+    charge(1, 1, &world.worker(0));
+    charge(1, 2, &world.worker(1));
+    promote();
+    world.network.lead("db", "10.0.0.2");
+    ends = 1;
+    ASSERT_TRUE(world.until([&] {
+        return world.ask("other", &world.worker(0)) == "PASSED" && next.used(stored_key("other")) != 0;
+    }));
+    charge(1, 3, &world.worker(1));
+    EXPECT_EQ(world.ask("k", &world.worker(0)), "PASSED");
+    EXPECT_TRUE(comes_to(4));
+}
+
 TEST_F(MovedPrimary, IsToldAfterReadonly) {
     Redis* to = &former;
     Scripted address(world.events, world.network, "10.0.0.7:6379",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/charges/confirmations.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/scripted_cluster.h"
 #include "t/world/sentinel.h"
@@ -193,7 +194,7 @@ TEST(AnIncrementThatIsRedirected, GoesByScript) {
         Scripted to(world.events, world.network, second,
                     [&](const Command& words, ScriptedClient&) { return serving(words); });
         EXPECT_TRUE(world.until([&] { return world.ask("other") == "PASSED"; }));
-        world.pass(10);
+        world.pass(Confirmations::heard_late);
         EXPECT_EQ(world.ask("k"), "PASSED");
         world.pass(2'000);
         from.forget();

@@ -10,25 +10,24 @@ namespace rate_limit::confirmed_test {
 namespace {
 
 constexpr std::int64_t hour = 3600;
-constexpr std::uint64_t shard = 5;
 constexpr Millis reset = now + 1'800'000;
 
 ConfirmedRecord confirmed(std::int64_t used, Millis at = now) {
     ConfirmedRecord record;
-    note_confirmed(record, shard, {used, reset}, at - 1, at);
+    note_confirmed(record, {used, reset}, at - 1, at);
     return record;
 }
 
 /// 0: nothing is known.
 std::int64_t known(const ConfirmedRecord& record, Millis first = 0, Millis last = now, Millis at = now) {
-    const auto window = confirmed_between(record, shard, first, last, hour, at);
+    const auto window = confirmed_between(record, first, last, hour, at);
     return window ? window->used : 0;
 }
 
 TEST(Confirmed, IsKnownForAMinute) {
     const ConfirmedRecord record = confirmed(3);
     EXPECT_EQ(known(record), 3);
-    EXPECT_EQ(confirmed_between(record, shard, 0, now, hour, now)->reset, reset);
+    EXPECT_EQ(confirmed_between(record, 0, now, hour, now)->reset, reset);
     EXPECT_EQ(known(record, 0, now, now + confirmed_kept - 1), 3);
     EXPECT_EQ(known(record, 0, now, now + confirmed_kept), 0);
     EXPECT_EQ(known(ConfirmedRecord{}), 0);
@@ -43,52 +42,43 @@ TEST(Confirmed, IsKnownWhereItWasInTime) {
 
 TEST(Confirmed, EndsWithItsWindow) {
     ConfirmedRecord record;
-    note_confirmed(record, shard, {3, now + 5}, now, now);
+    note_confirmed(record, {3, now + 5}, now, now);
     EXPECT_EQ(known(record, 0, now, now + 4), 3);
     EXPECT_EQ(known(record, 0, now, now + 5), 0);
-    note_confirmed(record, shard, {3, latest_reset(hour, now) + 1}, now + 1, now + 1);
+    note_confirmed(record, {3, latest_reset(hour, now) + 1}, now + 1, now + 1);
     EXPECT_EQ(known(record, 0, now + 1, now), 0) << "its end is one from a wrong clock";
-    note_confirmed(record, shard, {1'000'000'000'000'000, reset}, now + 2, now + 2);
+    note_confirmed(record, {1'000'000'000'000'000, reset}, now + 2, now + 2);
     EXPECT_EQ(known(record, 0, now + 2, now + 2), 0) << "its count is no limit's";
 }
 
 TEST(Confirmed, SaysWhatTheLastAnswerSaid) {
     ConfirmedRecord record = confirmed(5);
-    note_confirmed(record, shard, {6, reset}, now + 1, now + 2);
+    note_confirmed(record, {6, reset}, now + 1, now + 2);
     EXPECT_EQ(known(record, 0, now + 2, now + 2), 6);
-    note_confirmed(record, shard, {1, reset}, now + 3, now + 4);
+    note_confirmed(record, {1, reset}, now + 3, now + 4);
     EXPECT_EQ(known(record, 0, now + 4, now + 4), 1) << "another machine has given something back";
-    note_confirmed(record, shard, {1, reset + 1}, now + 5, now + 6);
-    EXPECT_EQ(confirmed_between(record, shard, 0, now + 6, hour, now + 6)->reset, reset + 1);
+    note_confirmed(record, {1, reset + 1}, now + 5, now + 6);
+    EXPECT_EQ(confirmed_between(record, 0, now + 6, hour, now + 6)->reset, reset + 1);
 }
 
 /// Charges of two workers are on their way at a time.
 TEST(Confirmed, IsNotLessForAnAnswerThatMayBeOlder) {
     ConfirmedRecord record = confirmed(5);
-    note_confirmed(record, shard, {4, reset}, now, now + 1);
+    note_confirmed(record, {4, reset}, now, now + 1);
     EXPECT_EQ(known(record, 0, now + 1, now + 1), 5);
-    note_confirmed(record, shard, {7, reset}, now - 1, now + 2);
+    note_confirmed(record, {7, reset}, now - 1, now + 2);
     EXPECT_EQ(known(record, 0, now + 2, now + 2), 7);
-    note_confirmed(record, shard, {9, reset + 1}, now, now + 3);
+    note_confirmed(record, {9, reset + 1}, now, now + 3);
     EXPECT_EQ(known(record, 0, now + 3, now + 3), 7) << "which of both windows is newer, nobody knows";
-}
-
-/// A reload has moved the window to another shard, where nothing of it is.
-TEST(Confirmed, IsOfItsShardAlone) {
-    ConfirmedRecord record = confirmed(5);
-    EXPECT_FALSE(confirmed_between(record, shard + 1, 0, now, hour, now));
-    note_confirmed(record, shard + 1, {2, reset}, now - 1, now);
-    EXPECT_EQ(known(record), 0);
-    EXPECT_EQ(confirmed_between(record, shard + 1, 0, now, hour, now)->used, 2);
 }
 
 TEST(Confirmed, IsVoidOnceSomethingWasGivenBack) {
     ConfirmedRecord record = confirmed(5);
-    make_void(record, shard, now + 10);
+    make_void(record, now + 10);
     EXPECT_EQ(known(record, 0, now + 10, now + 10), 0);
-    note_confirmed(record, shard, {6, reset}, now + 9, now + 11);
+    note_confirmed(record, {6, reset}, now + 9, now + 11);
     EXPECT_EQ(known(record, 0, now + 11, now + 11), 0) << "an answer from before";
-    note_confirmed(record, shard, {1, reset}, now + 11, now + 12);
+    note_confirmed(record, {1, reset}, now + 11, now + 12);
     EXPECT_EQ(known(record, 0, now + 12, now + 12), 1);
 }
 
@@ -96,7 +86,7 @@ TEST(Confirmed, IsForgottenWhereTheClockWasSetBack) {
     ConfirmedRecord record = confirmed(5);
     EXPECT_EQ(known(record, 0, now, now - clocks_apart), 5) << "of a worker whose clock is behind";
     EXPECT_EQ(known(record, 0, now, now - clocks_apart - 1), 0);
-    note_confirmed(record, shard, {2, reset - 10'000}, now - 10'000, now - 9'000);
+    note_confirmed(record, {2, reset - 10'000}, now - 10'000, now - 9'000);
     EXPECT_EQ(known(record, 0, now, now - 9'000), 2);
 }
 

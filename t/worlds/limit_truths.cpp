@@ -115,7 +115,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
 bool LimitTruths::confirms_more_and_more() const noexcept {
     const MachinePlan& machines = plan_.machines;
     const ServerPlan& servers = plan_.servers;
-    return machines.workers == 1 && !machines.has(MachineFault::leave) && !machines.has(MachineFault::kill) &&
+    return !machines.has(MachineFault::leave) && !machines.has(MachineFault::kill) &&
            !machines.has(MachineFault::reload) && !machines.has(MachineFault::change) &&
            !machines.has(MachineFault::clock_set) && !servers.has(ServerFault::data_loss) &&
            !servers.has(ServerFault::old_data);

@@ -18,11 +18,10 @@ bool lasts(const ConfirmedRecord& record, Millis now) noexcept {
 
 }  // namespace
 
-void note_confirmed(ConfirmedRecord& record, std::uint64_t shard, const Window& answer, Millis sent,
-                    Millis now) noexcept {
+void note_confirmed(ConfirmedRecord& record, const Window& answer, Millis sent, Millis now) noexcept {
     std::int64_t used = answer.used;
     Millis at = now;
-    if (lasts(record, now) && record.shard == shard) {
+    if (lasts(record, now)) {
         if (sent <= record.at) {
             if (record.window.reset != answer.reset) {
                 return;
@@ -32,21 +31,19 @@ void note_confirmed(ConfirmedRecord& record, std::uint64_t shard, const Window& 
         at = std::max(at, record.at);
     }
     record.window = {used, answer.reset};
-    record.shard = shard;
     record.at = at;
     record.reset = now + confirmed_kept;
 }
 
-void make_void(ConfirmedRecord& record, std::uint64_t shard, Millis now) noexcept {
+void make_void(ConfirmedRecord& record, Millis now) noexcept {
     record.window = {0, 0};
-    record.shard = shard;
     record.at = now;
     record.reset = now + confirmed_kept;
 }
 
-std::optional<Window> confirmed_between(const ConfirmedRecord& record, std::uint64_t shard, Millis first,
-                                        Millis last, std::int64_t period, Millis now) noexcept {
-    const bool in_time = record.shard == shard && record.at >= first && record.at <= last;
+std::optional<Window> confirmed_between(const ConfirmedRecord& record, Millis first, Millis last,
+                                        std::int64_t period, Millis now) noexcept {
+    const bool in_time = record.at >= first && record.at <= last;
     const bool counts = record.window.used < no_count && is_open(record.window, period, now);
     return lasts(record, now) && in_time && counts ? std::optional<Window>(record.window) : std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -16,11 +17,10 @@ struct [[gnu::may_alias]] ConfirmedRecord {
     ConfirmedRecord() noexcept { make_new(*this); }
 
     WindowId id;
-    Millis reset;         ///< until when it is worth keeping
-    Window window;        ///< as confirmed; {0, 0}: nothing is, since the window was given something back
-    Millis at;            ///< when this machine learnt that
-    std::uint64_t shard;  ///< whose primary it is: a digest of the names of store and shard
-    std::uint32_t unused;
+    Millis reset;   ///< until when it is worth keeping
+    Window window;  ///< as confirmed; {0, 0}: nothing is, since the window was given something back
+    Millis at;      ///< when this machine learnt that
+    std::array<std::uint32_t, 3> unused;
     std::uint32_t rest : 29;
     RecordKind kind : 3;
 };
@@ -38,16 +38,14 @@ constexpr WindowId confirmed_id_of(const WindowId& id) noexcept {
 /// The primary has answered `answer` to a charge that left at `sent`. Only one that left after the last
 /// answer came is certainly newer: it may say less, or name another window. Other answers come in any order,
 /// and raise what is known of the same window; after something was given back they say nothing.
-void note_confirmed(ConfirmedRecord& record, std::uint64_t shard, const Window& answer, Millis sent,
-                    Millis now) noexcept;
+void note_confirmed(ConfirmedRecord& record, const Window& answer, Millis sent, Millis now) noexcept;
 
 /// The window was given something back, or perhaps was.
-void make_void(ConfirmedRecord& record, std::uint64_t shard, Millis now) noexcept;
+void make_void(ConfirmedRecord& record, Millis now) noexcept;
 
-/// The window as the shard's primary confirmed it between these two instants; empty: it did not, or the
-/// window has ended, or its end is one from a wrong clock. A reload may have moved the window from another
-/// shard.
-std::optional<Window> confirmed_between(const ConfirmedRecord& record, std::uint64_t shard, Millis first,
-                                        Millis last, std::int64_t period, Millis now) noexcept;
+/// The window as the primary confirmed it between these two instants; empty: it did not, or the window has
+/// ended, or its end is one from a wrong clock.
+std::optional<Window> confirmed_between(const ConfirmedRecord& record, Millis first, Millis last,
+                                        std::int64_t period, Millis now) noexcept;
 
 }  // namespace rate_limit

@@ -38,7 +38,7 @@ Charges::Charges(const StoreConf& store, const ShardConf& shard, Nodes& nodes, S
       pause_(has_exact_timers() ? pause : 0),
       gate_(nodes, subject_, in_cluster_, *this),
       lost_(subject_, Counters<Loss>(store.zone->counters(), {store.name, shard.name, {}})),
-      confirmations_(store, shard, route, nodes, counters, lost_) {}
+      confirmations_(store, shard, nodes, counters, lost_) {}
 
 void Charges::stop_awaiting(const Debt& owed) noexcept {
     if (!owed.moves_on()) {

@@ -7,15 +7,20 @@
 
 namespace rate_limit {
 
-Confirmations::Confirmations(const StoreConf& store, const ShardConf& shard, Route route, const Nodes& nodes,
+Confirmations::Confirmations(const StoreConf& store, const ShardConf& shard, const Nodes& nodes,
                              ShardCounters& counters, Losses& lost) noexcept
     : store_(store),
       nodes_(nodes),
       counters_(counters),
       lost_(lost),
-      shard_(store.routes.digest_of(store.routes.has_slots() ? Route{0} : route)),
       by_name_(!shard.discovered() && !shard.primary.host.empty()),
       may_fail_over_(shard.discovered() || by_name_ || !shard.replicas.empty()) {}
+
+void Confirmations::prefetch(const Debt& owed) const noexcept {
+    if (may_fail_over_ && owed.only_grows) {
+        store_.zone->windows().prefetch(confirmed_id_of(owed.id));
+    }
+}
 
 /// Without room it is not remembered.
 void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
@@ -28,10 +33,10 @@ void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
     WindowTable& windows = store_.zone->windows();
     const WindowId id = confirmed_id_of(owed.id);
     if (owed.kind == DebtKind::refunds) {
-        windows.change(id, [&](ConfirmedRecord& record) { rate_limit::make_void(record, shard_, now); });
+        windows.change(id, [&](ConfirmedRecord& record) { rate_limit::make_void(record, now); });
     } else if (owed.only_grows) {
-        (void)windows.update(
-            id, now, [&](ConfirmedRecord& record) { note_confirmed(record, shard_, answer, sent, now); });
+        (void)windows.update(id, now,
+                             [&](ConfirmedRecord& record) { note_confirmed(record, answer, sent, now); });
     }
     if (former) {
         count(answer, *former, raised);
@@ -51,7 +56,7 @@ void Confirmations::make_void(const GivingBack& what) noexcept {
     if (may_fail_over_ && !what.of_bucket()) {
         const Millis now = now_millis();
         (void)store_.zone->windows().update(confirmed_id_of(what.id), now, [&](ConfirmedRecord& record) {
-            rate_limit::make_void(record, shard_, now);
+            rate_limit::make_void(record, now);
         });
     }
 }
@@ -91,7 +96,8 @@ std::optional<Window> Confirmations::of_former(const Debt& owed, bool redirected
         return std::nullopt;
     }
     const Millis first = changed ? first_ : now - may_be_lost;
-    return confirmed_between(*known, shard_, first, redirected ? now : *changed_, owed.period, now);
+    const Millis last = redirected ? now : *changed_ + heard_late;
+    return confirmed_between(*known, first, last, owed.period, now);
 }
 
 }  // namespace rate_limit

@@ -27,9 +27,16 @@ public:
     /// So many milliseconds before it was away what a primary confirmed may be lost with it.
     static constexpr Millis may_be_lost = 10'000;
 
+    /// So many milliseconds longer than this worker another one may go on with the former primary, which
+    /// confirms more to it. What the next one has confirmed meanwhile it is told again, to no effect.
+    static constexpr Millis heard_late = 3'000;
+
     /// All outlive this.
-    Confirmations(const StoreConf& store, const ShardConf& shard, Route route, const Nodes& nodes,
-                  ShardCounters& counters, Losses& lost) noexcept;
+    Confirmations(const StoreConf& store, const ShardConf& shard, const Nodes& nodes, ShardCounters& counters,
+                  Losses& lost) noexcept;
+
+    /// Loads what take() reads of the table into the cache, while the caller has other things to do.
+    void prefetch(const Debt& owed) const noexcept;
 
     /// The primary has taken this charge or refund, which left at `sent`, and the window is `answer` by that.
     /// `former`: as the charge told it, which has `raised` the window by so much.
@@ -61,7 +68,6 @@ private:
     const Nodes& nodes_;
     ShardCounters& counters_;
     Losses& lost_;
-    const std::uint64_t shard_;  // as records name it; all hash slots of a cluster have the same
     const bool by_name_;
     const bool may_fail_over_;    // the shard has, or may get, another server that takes the primary's place
     std::optional<Millis> away_;  // since when the primary takes no charges
