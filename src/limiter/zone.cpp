@@ -59,7 +59,7 @@ constexpr std::size_t counting_part = 16;
 constexpr std::size_t most_counting = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t least_counters = std::size_t{4} * 1024;
 
-/// Of a part with a board: room for one record at least, and for `most` at most.
+/// A part with a board has room for one record at least, and for `most` at most.
 template <typename OnBoard>
 constexpr std::size_t board_bytes(std::size_t bytes, std::size_t most) noexcept {
     return std::clamp(bytes, OnBoard::bytes_for(1) + OnBoard::alignment,

@@ -58,15 +58,22 @@ struct [[gnu::may_alias]] Record {
         std::memcpy(static_cast<void*>(this), &record, sizeof record);
     }
 
+    /// Becomes a new record, without a window, of the same id, unless this one is of the kind Of.
+    template <typename Of>
+    [[gnu::always_inline]] Of& become() noexcept {
+        if (reset == 0 || kind != Of::is) {
+            Of none;
+            none.id = id;
+            *this = none;
+        }
+        return reinterpret_cast<Of&>(*this);
+    }
+
     /// This record if it is of the kind Of; else a new one, without a window, of the same id.
     template <typename Of>
     Of as() const noexcept {
-        if (reset != 0 && kind == Of::is) {
-            return reinterpret_cast<const Of&>(*this);
-        }
-        Of none;
-        none.id = id;
-        return none;
+        Record copy = *this;
+        return copy.template become<Of>();
     }
 
     WindowId id;

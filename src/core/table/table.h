@@ -132,7 +132,7 @@ using TakenBy = decltype(taken_by(std::declval<Fn>()));
 /// Besides what RecordSet asks for, a Record says how many `journals` a table has, can be compared, starts
 /// without a window (reset 0), and has an `eviction_rank(record, now)` that says which record is evicted when
 /// there is no room. With no journals at all, every change takes the set's lock. A Record of several kinds is
-/// made of any of them and has as<Kind>(), and functions given to the table take the kind that they are
+/// made of any of them and has become<Kind>(), and functions given to the table take the kind that they are
 /// about: if the id's record is of another one, they get a new one.
 ///
 /// Functions given to update(), change() and visit() run while the record is held: they must be short, and
@@ -284,9 +284,9 @@ public:
 private:
     template <typename Where, typename Fn>
     static void edit(const WindowId& id, Where& where, Fn&& fn) {
-        using Taken = TakenBy<std::decay_t<Fn>>;
-        auto record = as<Taken>(where.record());
-        const auto before = record;
+        Record found = where.record();
+        const auto& before = become<TakenBy<std::decay_t<Fn>>>(found);
+        auto record = before;
         std::forward<Fn>(fn)(record);
         record.id = id;
         if (!(record == before)) {
@@ -295,11 +295,11 @@ private:
     }
 
     template <typename As>
-    static As as(const Record& record) noexcept {
+    static As& become(Record& record) noexcept {
         if constexpr (std::is_same_v<As, Record>) {
             return record;
         } else {
-            return record.template as<As>();
+            return record.template become<As>();
         }
     }
 
@@ -316,13 +316,15 @@ template <typename As>
 std::optional<As> RecordTable<Record>::find(const WindowId& id) noexcept {
     FastAccess<Record> fast(memory_);
     if (fast.take(id)) {
-        return as<As>(fast.record());
+        Record found = fast.record();
+        return become<As>(found);
     }
     LockedAccess<Record> locked(memory_);
     if (!locked.find(id)) {
         return std::nullopt;
     }
-    return as<As>(locked.record());
+    Record found = locked.record();
+    return become<As>(found);
 }
 
 template <typename Record>

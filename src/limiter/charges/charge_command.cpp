@@ -174,6 +174,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
 
 void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     node.served();
+    owner->confirmations().prefetch(owed);
     Told told;
     told.window.reset = owed.reset;  // which an increment does not tell
     std::int64_t raised = 0;

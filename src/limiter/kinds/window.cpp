@@ -29,6 +29,15 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
     return leaves(applied, open ? taken(record) : 0, entry.need) && enter(record, terms);
 }
 
+/// A request has entered the window of this record: it holds that, and the verdict gets it. True: the window
+/// leaves less than `need` from now on.
+bool hold(AppliedLimit& applied, const WindowRecord& record, const Entry& entry) noexcept {
+    const bool reserves = entry.kind == Holding::Kind::reserved;
+    applied.holding = {entry.kind, applied.cost, record.ticket, 0};
+    show(applied, {taken(record) - (reserves ? applied.cost : 1), record.reset});
+    return !leaves(applied, taken(record), entry.need);
+}
+
 }  // namespace
 
 constexpr NamedKind first_windows{"first", WindowKind::first, windows_kind};
@@ -89,20 +98,41 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
     return applied.doubtful ? Recalled::nothing : reject_by(applied, record, need);
 }
 
+std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis now) noexcept {
+    const Terms terms = terms_of(applied, now);
+    const Millis freshness = applied.shard().freshness(terms.rate.period);
+    std::optional<WindowRecord> known;
+    bool full = false;
+    applied.open = false;
+    applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
+        if (!is_open(record, terms.rate.period, now)) {
+            return;
+        }
+        applied.known_reset = record.reset;
+        if (freshness == 0 || !may_stand_for_check(record, terms, freshness) ||
+            !let_in(applied, record, terms, entry)) {
+            known = record;
+            return;
+        }
+        applied.open = true;
+        full = hold(applied, record, entry);
+    });
+    if (full) {
+        note_used_up(applied, now);
+    }
+    return known;
+}
+
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
     const Question question = word.source == Source::primary ? question_of(applied) : Question{};
-    const bool reserves = entry.kind == Holding::Kind::reserved;
     bool admitted = false;
     bool full = false;  // by this request, or before it
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         take_word(record, terms, word, question);
         admitted = let_in(applied, record, terms, entry);
-        full = !admitted || !leaves(applied, taken(record), entry.need);
-        if (admitted) {
-            applied.holding = {entry.kind, applied.cost, record.ticket, 0};
-            show(applied, {taken(record) - (reserves ? applied.cost : 1), record.reset});
-        } else {
+        full = !admitted || hold(applied, record, entry);
+        if (!admitted) {
             reject_by(applied, record, entry.need);
             if (word.source != Source::memory) {
                 heard(record, now);

@@ -71,6 +71,10 @@ struct Entry {
     Holding::Kind kind;
 };
 
+/// Lets the request into a window of Redis if the primary's last answer to a charge may stand for a check:
+/// the limit is `open` then. Else the record of the window, if that is open.
+std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis now) noexcept;
+
 /// Takes in the word, and lets the request in if there is room. Unless `unchecked`, for want of room in the
 /// memory, the verdict gets the window as known here, without this request.
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept;

@@ -26,13 +26,12 @@ public:
     }
 
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
-        const auto known = open_window(applied, now);
-        if (!known) {
-            return Recalled::nothing;
+        const auto known = enter_fresh(applied, {need, Holding::Kind::in_flight}, now);
+        if (applied.open) {
+            return Recalled::admitted;
         }
-        applied.known_reset = known->reset;
-        if (!is_full(applied, *known, need)) {
-            return enters_by(*known, applied, now) ? Recalled::admitted : Recalled::nothing;
+        if (!known || !is_full(applied, *known, need)) {
+            return Recalled::nothing;
         }
         // Requests in flight are known here, and nobody else knows better.
         return known->used < applied.verdict.rate.limit ? reject_by(applied, *known, need)
@@ -76,15 +75,6 @@ public:
     }
 
 private:
-    /// Lets the request in without a check, if the primary's last answer to a charge may stand for one.
-    static bool enters_by(const WindowRecord& known, AppliedLimit& applied, Millis now) noexcept {
-        const Millis freshness = applied.shard().freshness(applied.verdict.rate.period);
-        applied.open =
-            freshness != 0 && may_stand_for_check(known, terms_of(applied, now), freshness) &&
-            enter_window(applied, {need, Holding::Kind::in_flight}, {}, now) == Admission::admitted;
-        return applied.open;
-    }
-
     /// A request passes while anything is left, whatever it will cost.
     static constexpr std::int64_t need = 1;
 };
