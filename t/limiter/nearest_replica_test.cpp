@@ -176,6 +176,101 @@ TEST_F(NearestReplica, IsFoundAgainAfterItWasSlowForAMoment) {
     EXPECT_EQ(reads(far), 0U);
 }
 
+/// It is asked by few reads after that: nobody looks how far it is.
+TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreet) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.stop();
+    ask_for(100);
+    near.handler = [this](const Command& words, ScriptedClient&) {
+        return words[0] == "ping" ? later(700'000, fallback(words))
+                                  : answer(words);  // its machine stands still
+    };
+    near.start();
+    EXPECT_TRUE(world.until([this] { return !near.commands("ping").empty(); }));
+    near.handler = handler;
+    world.pass(2'000);
+    ask_for(1'000, 20);
+    EXPECT_EQ(reads(near), 50U);
+}
+
+TEST_F(NearestReplica, IsReadAgainWithin2sWhereItsLinkWasSilent) {
+    world.worker();
+    world.pass(500);
+    for (const Msec time : {150U, 400U, 700U, 900U}) {
+        ask_for(500);
+        near.link().silent = true;
+        for (Msec passed = 0; passed < time; passed += 50) {
+            world.begin("k");
+            world.pass(50);
+        }
+        near.link().silent = false;
+        world.pass(2'000);
+        ask_for(1'000, 20);
+        EXPECT_EQ(reads(near), 50U) << "after " << time << " ms";
+    }
+}
+
+/// Another connection was made beside the one on which it was silent.
+TEST_F(NearestReplica, IsReadAgainWhereItsFormerConnectionIsAnsweredLate) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.handler = [this](const Command& words, ScriptedClient& client) {
+        const bool held = words[0] == "hmget" && client.number() == 1;
+        return held ? hold("gate", hmget(1, reset)) : answer(words);
+    };
+    world.begin("k");
+    world.pass(600);
+    EXPECT_EQ(near.open(), 2U);
+    near.release("gate");
+    world.pass(1'400);
+    ask_for(1'000, 20);
+    EXPECT_EQ(reads(near), 50U);
+}
+
+/// The next read finds it as soon as it is measured, whatever was found just before.
+TEST_F(NearestReplica, IsReadAgainAsSoonAsItIsMeasured) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.stop();
+    ask_for(3'000);
+    place(near, 2'000);
+    near.start();
+    EXPECT_TRUE(world.until([this] {
+        world.begin("k");
+        return near.open() != 0;
+    }));
+    for (int request = 0; request < 30; ++request) {  // while it is greeted, and measured
+        world.begin("k");
+        world.pass(1);
+    }
+    world.pass(10);  // the last one is answered
+    ask_for(200);
+    EXPECT_EQ(reads(near), 40U);
+}
+
+/// Its connection ends, and where it was nobody answers any more, as when a virtual machine has gone.
+TEST_F(NearestReplica, GivesWayWhereNoNewConnectionIsMade) {
+    place(far, 5'000);
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.drop();
+    world.pass(1);
+    near.link().silent = true;
+    world.pass(1);
+    far.forget();
+    for (int request = 0; request < 100; ++request) {
+        world.begin("k");
+        world.pass(5);
+    }
+    EXPECT_GE(reads(far), 96U) << "within the time in which it may still be connected";
+    EXPECT_EQ(world.logged("could not be checked"), 0U);
+}
+
 /// Two that are about as near take turns as the bound falls between them; each keeps its part for a second.
 TEST_F(NearestReplica, NeverChangesMoreThanOnceASecond) {
     world.worker();

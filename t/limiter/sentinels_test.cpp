@@ -100,7 +100,22 @@ TEST(Sentinels, ThatDoNotAnswerLeaveTheLastWordInForce) {
         sentinel->kill();
     }
     world.pass(5'000);
+    EXPECT_EQ(world.logged("the sentinels of \"main\" do not answer"), 1U);
     EXPECT_EQ(world.admits_of(12), 10);
+}
+
+/// They answer what they were asked before the time in which they are asked again.
+TEST(SentinelsFarAway, AreNotTakenForThoseThatDoNotAnswer) {
+    for (const Micros each_way : {10'000, 30'000, 57'000, 60'000, 90'000}) {
+        WithSentinels world;
+        for (const auto& sentinel : world.sentinels) {
+            sentinel->link().there = each_way;
+            sentinel->link().back = each_way;
+        }
+        world.worker();
+        world.pass(10'000);
+        EXPECT_EQ(world.logged("do not answer"), 0U) << each_way;
+    }
 }
 
 TEST(ASentinelThatHasSlept, DoesNotLeadBackToTheFormerPrimary) {

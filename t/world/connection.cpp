@@ -5,6 +5,7 @@
 
 #include <hiredis/async.h>
 
+#include "limiter/turn_clock.h"
 #include "redis/common_reply.h"
 #include "redis/tree_reply.h"
 #include "redis/unread.h"
@@ -61,7 +62,7 @@ public:
         unwritten_.append(command);
         ++waiting_;
         if (Loop::observer() != nullptr) {
-            Loop::observer()->on_command(address_);
+            Loop::observer()->on_command(address_, command);
             sent_.emplace_back(command);
         }
         context_.replies.head = &callback_;
@@ -109,6 +110,7 @@ private:
 
     void on_bytes(std::string_view bytes) noexcept override {
         loop_.turn([this, bytes] {
+            TurnClock::move_on();
             (void)redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
             reading_ = true;
             const char* failure = read();
@@ -171,7 +173,10 @@ private:
         }
     }
 
-    static void on_flush(void* self) noexcept { static_cast<Socket*>(self)->write_now(); }
+    static void on_flush(void* self) noexcept {
+        static_cast<Socket*>(self)->write_now();
+        TurnClock::move_on();
+    }
 
     Owner& owner_;
     Loop& loop_ = Loop::current();

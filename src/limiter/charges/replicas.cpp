@@ -49,12 +49,12 @@ Node* Replicas::choose(std::size_t turn, const Node* const* asked, std::size_t c
     }
     look_at_far(now);
     Node* const node = least_loaded(near_, Fitness::usable, turn, asked, count);
-    return node != nullptr && node->takes(now).value_or(0) <= near_bound_
+    return node != nullptr && std::max(node->takes(now).value_or(0), node->keeps_waiting(now)) <= near_bound_
                ? node
                : choose_quickest(turn, asked, count, now);
 }
 
-/// Those that have not answered yet count last.
+/// Those that have not answered yet count last. Of equals it is the one with the least load.
 Node* Replicas::choose_quickest(std::size_t turn, const Node* const* asked, std::size_t count,
                                 std::uint64_t now) const noexcept {
     Node* best = nullptr;
@@ -63,7 +63,9 @@ Node* Replicas::choose_quickest(std::size_t turn, const Node* const* asked, std:
         Node& node = *all_[(turn + i) % all_.size()];
         const std::uint64_t takes = node.takes(now).value_or(never);
         const bool fit = node.usable() && node.answers_reads() && !was_asked(node, asked, count);
-        if (fit && (best == nullptr || takes < best_takes)) {
+        const bool quicker =
+            best == nullptr || takes < best_takes || (takes == best_takes && node.load() < best->load());
+        if (fit && quicker) {
             best = &node;
             best_takes = takes;
         }
@@ -72,7 +74,7 @@ Node* Replicas::choose_quickest(std::size_t turn, const Node* const* asked, std:
 }
 
 /// All are near where none has answered yet; else those that have: nobody waits for a connection where
-/// another node is connected.
+/// another node is connected. One that is connected and has not answered yet will in a moment.
 void Replicas::find_near(std::uint64_t now) noexcept {
     std::uint64_t best = never;
     for (const Node* node : all_) {
@@ -81,13 +83,14 @@ void Replicas::find_near(std::uint64_t now) noexcept {
     }
     near_bound_ = best == never ? never : still_near(best);
     near_.clear();
+    is_found_ = true;
     for (Node* node : all_) {
+        is_found_ = is_found_ && (!node->ready() || node->answer_time().smoothed());
         if (node->answer_time().smoothed().value_or(never) <= near_bound_) {
             near_.push_back(node);
         }
     }
     found_ = now;
-    is_found_ = true;
 }
 
 bool Replicas::is_near(const Node& node) const noexcept {

@@ -48,7 +48,8 @@ void Sentinels::ask(const Topology& known, bool /*doubted*/) noexcept {
     } catch (...) {
         return;  // without memory: the next round may do better
     }
-    if (!std::exchange(heard_, false) && unanswered_ == 0) {
+    const bool asked = std::exchange(asked_, false);
+    if (asked && !std::exchange(heard_, false) && unanswered_ == 0) {
         silence_.failed("do not answer", "their last word holds");
     }
     for (const std::unique_ptr<Sentinel>& sentinel : all_) {
@@ -56,6 +57,7 @@ void Sentinels::ask(const Topology& known, bool /*doubted*/) noexcept {
             continue;  // it owes answers to the round before
         }
         for (std::size_t i = 0; i < store_.shards.size(); ++i) {
+            asked_ = true;
             ++unanswered_;
             if (!SentinelQuery::ask(*this, sentinel->node, SentinelQuery::Kind::master, i,
                                     store_.shards[i])) {

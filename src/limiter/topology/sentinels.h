@@ -87,7 +87,8 @@ private:
     std::vector<std::unique_ptr<Sentinel>> all_;
     RetiredNodes<Sentinel> left_;
     std::size_t unanswered_ = 0;   // queries of any round
-    bool heard_ = true;            // some sentinel has answered in this round
+    bool heard_ = false;           // some sentinel has answered in this round
+    bool asked_ = false;           // some sentinel was asked in this round
     std::size_t asked_peers_ = 0;  // the round in which they were last asked for
     std::size_t rounds_ = 0;
     OutageLog silence_;

@@ -124,7 +124,7 @@ void Line::measure(Command& command) noexcept {
 }
 
 void Line::measured(const Command& command) noexcept {
-    if (command.measured_) {
+    if (command.measured_ && measuring_) {
         measuring_ = false;
         const std::uint64_t now = TurnClock::micros();
         answer_time_.add(now - since_, now);

@@ -117,6 +117,9 @@ public:
         return std::max<Msec>(store_.check_timeout, takes ? *takes * 4 / 1000 : store_.connect_timeout);
     }
 
+    /// Another line is in use: what is still answered here says nothing of how long the server takes.
+    void measure_no_more() noexcept { measuring_ = false; }
+
     /// For how many microseconds the command by which the server is measured waits at `now`, by TurnClock; 0:
     /// none does.
     std::uint64_t measures(std::uint64_t now) const noexcept { return measuring_ ? now - since_ : 0; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "limiter/turn_clock.h"
 #include "redis/server_words.h"
 
 namespace rate_limit {
@@ -99,6 +100,7 @@ void Node::connect_soon() noexcept {
 /// Tries every address once, the last good one first. Of a node that is known by a name alone, from a
 /// sentinel or another node, those are asked for first.
 void Node::connect() noexcept {
+    connecting_ = TurnClock::micros();
     addresses_.begin_round();
     if (addresses_.known()) {
         try_address();
@@ -277,7 +279,7 @@ void Node::on_greeted(Line& line) noexcept {
     }
     drop(relief_);
     link_ = link_ == Link::greeting ? Link::open : link_;
-    if (suspended()) {
+    if (!usable()) {
         answer_time_.forget();  // its silence says nothing of how long it takes
         line_->greeting().probe();
     }
@@ -332,8 +334,10 @@ void Node::relieve() noexcept {
 void Node::take_over() noexcept {
     former_ = std::exchange(line_, std::move(relief_));
     former_->expect_more(false, false);
+    former_->measure_no_more();
     takes_writes_ = true;  // nothing else is known
     link_ = Link::greeting;
+    connecting_ = TurnClock::micros();
     since_ = msec_now();  // perhaps it leads to another server
     mark_idle();
     if (former_->unanswered() == 0) {

@@ -100,12 +100,18 @@ public:
     /// Commands of this turn of the loop wait for its end: one more costs no write.
     bool gathers() const noexcept { return line_->gathers(); }
 
-    /// How many microseconds an answer of it may be expected to take at `now`, by TurnClock: as long as its
-    /// answers have taken, and no less than the command that it is measured by has waited. None: no answer
-    /// has come on its present connection.
+    /// For how many microseconds it has kept waiting at `now`, by TurnClock: a connection that is being made,
+    /// or the command that it is measured by. 0: nothing waits.
+    std::uint64_t keeps_waiting(std::uint64_t now) const noexcept {
+        return link_ == Link::connecting || link_ == Link::greeting ? now - connecting_
+                                                                    : line_->measures(now);
+    }
+
+    /// How many microseconds an answer of it may be expected to take at `now`: as long as its answers have
+    /// taken, and no less than it keeps waiting. None: no answer has come on its present connection.
     std::optional<std::uint64_t> takes(std::uint64_t now) const noexcept {
         const std::optional<std::uint64_t> smoothed = answer_time_.smoothed();
-        return smoothed ? std::max(*smoothed, line_->measures(now)) : smoothed;
+        return smoothed ? std::max(*smoothed, keeps_waiting(now)) : smoothed;
     }
     const AnswerTime& answer_time() const noexcept { return answer_time_; }
 
@@ -270,6 +276,7 @@ private:
     Guide* const guide_;
     NodeHealth health_;
     Link link_ = Link::none;
+    std::uint64_t connecting_ = 0;  // since when, by TurnClock
     Msec since_ = 0;
     bool takes_writes_ = true;
     bool expects_more_ = false;
