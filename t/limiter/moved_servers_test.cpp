@@ -57,11 +57,11 @@ TEST(AMachineThatIsParted, IsAlone) {
     WorkerProcess& other = world.worker(0, 1);
     EXPECT_EQ(world.ask("k", &parted), "PASSED");
     EXPECT_EQ(world.ask("k", &other), "PASSED");
-    world.network.part(0, Scenario::primary_address, true);
+    world.network.path(0, Scenario::primary_address).parted = true;
     EXPECT_NE(world.ask("k", &parted), "PASSED");
     EXPECT_EQ(world.ask("k", &other), "PASSED");
     EXPECT_EQ(primary.used(stored_key("k")), 3);
-    world.network.part(0, Scenario::primary_address, false);
+    world.network.path(0, Scenario::primary_address).parted = false;
     EXPECT_TRUE(world.until([&] { return world.ask("k", &parted) == "PASSED"; }, 5'000));
 }
 

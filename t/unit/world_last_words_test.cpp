@@ -16,7 +16,7 @@ void die_by(int signal) {
 }
 
 [[noreturn]] void never_end() {
-    const LastWords words(78, 1);
+    const LastWords words(78, 1, "FAR=1 ");
     for (volatile unsigned turns = 0;; turns = turns + 1) {
     }
 }
@@ -27,7 +27,7 @@ TEST(AWorldThatEndsTheProgram, IsNamed) {
 }
 
 TEST(AWorldThatEndsTheProgram, IsNamedWhereItNeverEnds) {
-    EXPECT_EXIT(never_end(), testing::ExitedWithCode(1), "seed 78: .*make world SEED=78");
+    EXPECT_EXIT(never_end(), testing::ExitedWithCode(1), "seed 78: .*make world FAR=1 SEED=78");
 }
 
 TEST(AWorldThatHasEnded, IsNotNamed) {

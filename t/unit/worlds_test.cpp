@@ -47,6 +47,29 @@ TEST(WorldsThatHold, EndWithStatus0AndOneLine) {
     EXPECT_NE(out.str().find(" requests, 0 worlds in which something did not hold\n"), std::string::npos);
 }
 
+/// A few, for what all of them do; by night there are more.
+TEST(WorldsOfSeveralSites, Hold) {
+    std::ostringstream out;
+    std::ostringstream err;
+    Runs runs(out, err, Places::several);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        runs.run(seed);
+    }
+    EXPECT_EQ(runs.end(), 0) << out.str();
+}
+
+TEST(AViolationWhereSitesAreApart, SaysSoInWhatToType) {
+    std::ostringstream out;
+    std::ostringstream err;
+    Runs runs(out, err, Places::several);
+    runs.add(Plan(7, Places::several).with_faults({}), {{"something is wrong"}, 7, 123, second});
+    EXPECT_EQ(runs.end(), 1);
+    EXPECT_NE(out.str().find("\nsee it again: make world FAR=1 SEED=7; with these faults alone: "
+                             "make world FAR=1 SEED=7 FAULTS=none\n"),
+              std::string::npos)
+        << out.str();
+}
+
 /// It is told with the faults that are needed for it; here none can be left out, as nothing fails without.
 TEST(AViolation, EndsWithStatus1AndWhatToType) {
     for (const std::size_t faults : {0U, 2U}) {

@@ -58,11 +58,12 @@ void set_timer(int seconds) noexcept {
 
 }  // namespace
 
-LastWords::LastWords(std::uint64_t seed, int most_seconds) noexcept {
-    const int length = std::snprintf(
-        sentence.data(), sentence.size(),
-        "seed %" PRIu64 ": the world has not come to its end; see it again: make world SEED=%" PRIu64 "%s\n",
-        seed, seed, with);
+LastWords::LastWords(std::uint64_t seed, int most_seconds, const char* kind) noexcept {
+    const int length = std::snprintf(sentence.data(), sentence.size(),
+                                     "seed %" PRIu64
+                                     ": the world has not come to its end; see it again: "
+                                     "make world %sSEED=%" PRIu64 "%s\n",
+                                     seed, kind, seed, with);
     sentence_size = static_cast<std::size_t>(length);
     for (const int signal : fatal) {
         handle(signal, on_fatal, static_cast<int>(SA_RESETHAND));

@@ -10,7 +10,8 @@ class LastWords {
 public:
     static constexpr int longest = 600;
 
-    explicit LastWords(std::uint64_t seed, int most_seconds = longest) noexcept;
+    /// `kind`: what else to type behind "make world" than the seed, as `FAR=1 `.
+    explicit LastWords(std::uint64_t seed, int most_seconds = longest, const char* kind = "") noexcept;
     LastWords(const LastWords&) = delete;
     LastWords& operator=(const LastWords&) = delete;
     ~LastWords();

@@ -194,9 +194,12 @@ void log_line(Log& /*log*/, LogLevel level, const char* format, ...) noexcept {
     va_end(arguments);
     if (debug) {
         Loop::observer()->on_debug_line(text);
-    } else {
-        Loop::current().write(text);
+        return;
     }
+    if (Loop::observer() != nullptr) {
+        Loop::observer()->on_line(level, text);
+    }
+    Loop::current().write(text);
 }
 
 Timer::Timer(void* owner, Callback callback, Worker worker) noexcept : owner_(owner), callback_(callback) {

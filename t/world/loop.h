@@ -37,14 +37,17 @@ class Loop;
 /// Sees what workers do in their turns.
 class TurnObserver {
 public:
-    /// A command leaves for the server at this address.
-    virtual void on_command(const std::string& address) = 0;
+    /// A command leaves for the server at this address. `command`: its bytes.
+    virtual void on_command(const std::string& address, std::string_view command) = 0;
 
     /// `command`: its bytes. `reply` null: the connection has ended before its answer.
     virtual void on_fate(std::string_view command, const Reply* reply) = 0;
 
     /// A connection to it is begun.
     virtual void on_connect(const std::string& address) = 0;
+
+    /// A line of the log, but for those that are for developers alone.
+    virtual void on_line(LogLevel level, std::string_view line) = 0;
 
     /// A line that is for developers alone.
     virtual void on_debug_line(std::string_view line) = 0;
@@ -149,7 +152,7 @@ public:
     std::size_t number = 0;            ///< number_of_worker() returns it
     std::size_t connections = 512;     ///< most_connections() returns it
     std::uint32_t parent = 0;          ///< parent_pid() returns it: the pid of the process that made the zone
-    std::size_t machine = 0;           ///< its number for Network::part()
+    std::size_t machine = 0;           ///< its number for Network::path()
     const WallClock* clock = nullptr;  ///< of its machine; null: UTC
     Millis wall_clock;  ///< UTC when the world began, by this machine's clock; a test may set it
     const Configuration* configuration = nullptr;  ///< configuration_at_work() returns it

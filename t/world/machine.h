@@ -57,7 +57,7 @@ public:
     const Setup& setup() const noexcept { return *setup_; }
     Millis wall_clock() const noexcept { return wall_clock_; }
 
-    /// For Network::part().
+    /// For Network::path().
     std::size_t number() const noexcept { return number_; }
     WallClock& clock() noexcept { return clock_; }
     Zone& zone() noexcept { return zone_; }

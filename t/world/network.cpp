@@ -43,11 +43,12 @@ Micros Wire::delay(const Way& way) {
         }
         extra = chance_.below(jitter << doublings);
     }
-    return (there ? link_.there : link_.back) + extra;
+    extra += path_.jitter > 0 ? chance_.below(path_.jitter + 1) : 0;
+    return (there ? link_.there + path_.there : link_.back + path_.back) + extra;
 }
 
 bool Wire::is_silent(const Way& way) const noexcept {
-    return parted_ || link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
+    return path_.parted || link_.silent || (&way == &there_ ? link_.silent_there : link_.silent_back);
 }
 
 /// The first of what is under way arrives; while the link is silent, or the client stalls, it is tried once
@@ -181,14 +182,10 @@ std::shared_ptr<Wire> Network::connect(const Address& address, Caller& client) {
     const std::string text = listener_at(text_of(address));
     const auto found = servers_.find(text);
     Service& service = found != servers_.end() ? *found->second : nowhere;
-    const bool& parted = parted_[{client.machine(), text}];
-    auto wire = std::make_shared<Wire>(events_, chance_, link_to(text), parted, service, client);
+    const Path& between = path(client.machine(), text);
+    auto wire = std::make_shared<Wire>(events_, chance_, link_to(text), between, service, client);
     wire->connect();
     return wire;
-}
-
-void Network::part(std::size_t machine, const std::string& address, bool parted) {
-    parted_[{machine, address}] = parted;
 }
 
 void Network::move(const std::string& address, const std::string& now) {

@@ -45,7 +45,7 @@ public:
     /// It does not run for a while: what arrives waits for it.
     virtual bool stalls() const noexcept { return false; }
 
-    /// The number of its machine, where Network::part() is to find that.
+    /// The number of its machine, where Network::path() is to find that.
     virtual std::size_t machine() const noexcept { return 0; }
 
 protected:
@@ -81,19 +81,26 @@ struct Link {
     bool silent_back = false;   ///< and from it
 };
 
+/// What lies between one machine and one server, beside the server's link. What is set holds for what is sent
+/// from then on.
+struct Path {
+    bool parted = false;  ///< what is on its way waits, in either direction, and nobody is told
+    LinkTime there = 0;   ///< how much longer bytes take to the server
+    LinkTime back = 0;    ///< and from it
+    LinkTime jitter = 0;  ///< and at random up to so much more, each way
+
+    /// The least time from a question to its answer.
+    Micros round_trip(const Link& link) const { return there + back + link.there + link.back; }
+};
+
 /// One connection. Bytes arrive in the order in which they were sent, however delays change; each side learns
 /// of the other's end behind what that has sent.
 class Wire : public std::enable_shared_from_this<Wire> {
 public:
-    /// `chance` is for jitter and pieces. `parted`: nothing passes. All outlive this.
-    Wire(Events& events, Chance& chance, const Link& link, const bool& parted, Service& service,
+    /// `chance` is for jitter and pieces. All outlive this.
+    Wire(Events& events, Chance& chance, const Link& link, const Path& path, Service& service,
          Caller& client) noexcept
-        : events_(events),
-          chance_(chance),
-          link_(link),
-          parted_(parted),
-          service_(service),
-          caller_(&client) {}
+        : events_(events), chance_(chance), link_(link), path_(path), service_(service), caller_(&client) {}
 
     void connect();
 
@@ -144,7 +151,7 @@ private:
     Events& events_;
     Chance& chance_;
     const Link& link_;
-    const bool& parted_;  // the client's machine from the server
+    const Path& path_;  // from the client's machine to the server
     Service& service_;
     Caller* caller_;  // null: it has gone
     State state_ = State::connecting;
@@ -170,9 +177,8 @@ public:
     Link& listen(const std::string& address, Service& service);
     void stop_listening(const std::string& address) { servers_.erase(address); }
 
-    /// Whether what is on its way between the machine of this number and the server at `address` waits, in
-    /// either direction, and nobody is told.
-    void part(std::size_t machine, const std::string& address, bool parted);
+    /// What lies between the machine of this number and the server that listens at `address`.
+    Path& path(std::size_t machine, const std::string& address) { return paths_[{machine, address}]; }
 
     /// Whoever listens at `address`, by the link that is called so, is found at `now` alone.
     void move(const std::string& address, const std::string& now);
@@ -196,9 +202,9 @@ private:
     Events& events_;
     Chance chance_{1};
     std::map<std::string, Service*> servers_;
-    std::map<std::string, std::unique_ptr<Link>> links_;          // all links ever made: wires refer to them
-    std::map<std::pair<std::size_t, std::string>, bool> parted_;  // by machine and address; wires refer to it
-    std::map<std::string, std::string> moved_;                    // where those are now that listen at these
+    std::map<std::string, std::unique_ptr<Link>> links_;         // all links ever made: wires refer to them
+    std::map<std::pair<std::size_t, std::string>, Path> paths_;  // by machine and address; wires refer to it
+    std::map<std::string, std::string> moved_;                   // where those are now that listen at these
     std::map<std::string, std::string> names_;
 };
 

@@ -100,10 +100,10 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
     // Between the servers of a cluster keys move with their slots.
     stored_by_all_ = !local_ && one_place_ && !plan.servers.has(ServerFault::slot_move);
-    answer_lasts_ =
-        fresh + longest_charge(setups) + (plan.machines.has(MachineFault::stall) ? longest_fault : 0);
+    answer_lasts_ = fresh + longest_charge(setups) + plan.sites.longest_round_trip() +
+                    (plan.machines.has(MachineFault::stall) ? longest_fault : 0);
     if (only_charges_ && outlasts && !running_limit_) {
-        known_.emplace(fresh + arrives_in);
+        known_.emplace(fresh + arrives_in + 2 * plan.sites.longest_round_trip());
     }
     if (only_charges_ && lasts_ && one_place_ && confirms_more_and_more()) {
         confirmed_.emplace();

@@ -31,13 +31,15 @@ Micros step_of(const Fault<MachineFault>& fault) noexcept {
     return static_cast<Micros>(fault.bits % 20'000'000) - 10'000'000;
 }
 
-MachinePlan::MachinePlan(Chance chance, Micros lasts)
+MachinePlan::MachinePlan(Chance chance, Micros lasts, std::size_t sites)
     : workers(static_cast<std::size_t>(chance.between(1, 2))) {
-    const std::int64_t machines = chance.between(1, 3);
+    const auto least = static_cast<std::int64_t>(sites);
+    const std::int64_t machines = chance.between(least, sites > 1 ? least + 1 : 3);
     for (std::int64_t i = 0; i < machines; ++i) {
         clocks.push_back(draw_clock(chance));
     }
-    faults = draw_faults<MachineFault>(chance, {0, machine_kinds_drawn_together}, 10, clocks.size(), lasts);
+    faults = draw_faults<MachineFault>(chance, {0, machine_kinds_drawn_together}, sites > 1 ? 3 : 10,
+                                       clocks.size(), lasts);
 }
 
 void MachinePlan::add_later(Chance chance, Micros lasts) {

@@ -34,8 +34,8 @@ Micros step_of(const Fault<MachineFault>& fault) noexcept;
 
 /// The machines of a world, and what befalls them.
 struct MachinePlan {
-    /// `lasts`: faults come until then.
-    MachinePlan(Chance chance, Micros lasts);
+    /// `lasts`: faults come until then. `sites`: of the world, in each of which there is a machine.
+    MachinePlan(Chance chance, Micros lasts, std::size_t sites);
 
     /// Adds faults of the kinds from machine_kinds_drawn_together on, in some worlds.
     void add_later(Chance chance, Micros lasts);

@@ -4,13 +4,16 @@
 #include <utility>
 
 #include "core/topology/shared_topology.h"
-#include "t/worlds/server_plan.h"
 
 namespace rate_limit::world {
 
 Machines::Machines(Events& events, Network& network, const MachinePlan& plan,
-                   const std::vector<Setup>& setups, std::size_t servers)
-    : events_(events), network_(network), workers_(plan.workers), servers_(servers), setups_(setups) {
+                   const std::vector<Setup>& setups, std::vector<std::string> servers)
+    : events_(events),
+      network_(network),
+      workers_(plan.workers),
+      servers_(std::move(servers)),
+      setups_(setups) {
     for (const Fault<MachineFault>& fault : plan.faults) {
         const bool crash = fault.kind == MachineFault::crash;
         last_crash_ = crash ? std::max(last_crash_, fault.at + fault.life) : last_crash_;
@@ -96,7 +99,7 @@ void Machines::end(const Fault<MachineFault>& fault) {
 }
 
 void Machines::part(const Fault<MachineFault>& fault, bool parted) {
-    network_.part(fault.where, address_of_server(fault.bits % servers_), parted);
+    network_.path(fault.where, servers_[fault.bits % servers_.size()]).parted = parted;
 }
 
 void Machines::put_right(User& user) {

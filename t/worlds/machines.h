@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "t/world/machine.h"
+#include "t/world/network.h"
 #include "t/worlds/machine_plan.h"
 
 namespace rate_limit::world {
@@ -38,9 +39,9 @@ public:
 
     /// `plan` and `setups` outlive it. Machines have the first of `setups`, others come with
     /// MachineFault::change.
-    /// `servers`: how many a machine may be parted from.
+    /// `servers`: the addresses of those that a machine may be parted from.
     Machines(Events& events, Network& network, const MachinePlan& plan, const std::vector<Setup>& setups,
-             std::size_t servers);
+             std::vector<std::string> servers);
 
     /// A worker that takes requests.
     Choice choose(Chance& chance);
@@ -92,7 +93,7 @@ private:
     Events& events_;
     Network& network_;
     const std::size_t workers_;
-    const std::size_t servers_;
+    const std::vector<std::string> servers_;
     const std::vector<Setup>& setups_;
     std::size_t memories_ = 0;
     Micros last_crash_ = 0;  // when the last machine that dies runs again; it is planned

@@ -4,6 +4,7 @@
 //   world failed FILE: those of a list of seeds that have failed.
 //   world first SEEDS: the first that fails: its seed, the events until then, and why, as a table has it.
 //   world seed SEED [FAULTS]: one, and tells what happens in it; with FAULTS alone, as 0,3 or none.
+//   world far ...: any of these, in worlds of several data centers, whose seeds are others.
 // What does not hold ends the program with status 1, and what to type to see it again.
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "t/worlds/command.h"
@@ -23,6 +25,7 @@ namespace {
 
 using rate_limit::world::fault_numbers;
 using rate_limit::world::Outcomes;
+using rate_limit::world::Places;
 using rate_limit::world::Plan;
 using rate_limit::world::Runs;
 using rate_limit::world::seeds_of;
@@ -31,9 +34,9 @@ using rate_limit::world::whole_number;
 using Words = std::vector<std::string>;
 
 /// Status 1: one fails.
-int find_first(std::uint64_t seeds) {
+int find_first(std::uint64_t seeds, Places places) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const Outcomes seen = run_world(Plan(seed), nullptr);
+        const Outcomes seen = run_world(Plan(seed, places), nullptr);
         if (!seen.failures.empty()) {
             std::cout << seed << " | " << seen.events << " | " << seen.failures.front() << '\n';
             return 1;
@@ -52,18 +55,18 @@ void run_failed(const std::string& file, Runs& runs) {
     }
 }
 
-int run_as_told(const Words& words) {
-    Runs runs(std::cout, std::cerr);
+int run_as_told(const Words& words, Places places) {
+    Runs runs(std::cout, std::cerr, places);
     const std::size_t count = words.size();
     if (count == 2 && words[0] == "first") {
         const std::uint64_t seeds = whole_number(words[1]);
-        return seeds != 0 ? find_first(seeds) : throw Usage("there is no world to run");
+        return seeds != 0 ? find_first(seeds, places) : throw Usage("there is no world to run");
     }
     if (count == 2 && words[0] == "failed") {
         run_failed(words[1], runs);
     } else if ((count == 2 || count == 3) && words[0] == "seed") {
         const std::uint64_t seed = whole_number(words[1]);
-        const Plan plan(seed);
+        const Plan plan(seed, places);
         runs.tell(count == 2 ? plan : plan.with_faults(fault_numbers(words[2], plan.fault_count())));
     } else if (count == 3 && words[0] == "seconds") {
         const std::chrono::seconds time(whole_number(words[1], 9));
@@ -85,11 +88,13 @@ int run_as_told(const Words& words) {
 
 int main(int count, char** words) {
     try {
-        return run_as_told(Words(words + 1, words + count));
+        const bool far = count > 1 && std::string_view(words[1]) == "far";
+        return run_as_told(Words(words + (far ? 2 : 1), words + count), far ? Places::several : Places::one);
     } catch (const Usage& wrong) {
-        std::cerr << "world: " << wrong.what()
-                  << "\nusage: world SEEDS [FIRST] | first SEEDS | seconds SECONDS FIRST | failed FILE | "
-                     "seed SEED [FAULTS]\n";
+        std::cerr
+            << "world: " << wrong.what()
+            << "\nusage: world [far] SEEDS [FIRST] | first SEEDS | seconds SECONDS FIRST | failed FILE | "
+               "seed SEED [FAULTS]\n";
         return 2;
     } catch (const std::exception& wrong) {
         std::cerr << "world: " << wrong.what() << '\n';

@@ -1,5 +1,6 @@
 #include "t/worlds/plan.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rate_limit::world {
@@ -12,6 +13,11 @@ Chance part(std::uint64_t seed, std::uint64_t number) {
     return Chance(seed * parts + number);
 }
 
+/// So that the worlds of both kinds that have one seed have nothing else in common.
+std::uint64_t seed_of_far(std::uint64_t seed) {
+    return ~seed;
+}
+
 template <typename Kind>
 std::string describe_with_time(const Fault<Kind>& fault) {
     return describe(fault) + " at " + std::to_string(fault.at) + " us, for " + std::to_string(fault.life) +
@@ -20,15 +26,19 @@ std::string describe_with_time(const Fault<Kind>& fault) {
 
 }  // namespace
 
-Plan::Plan(std::uint64_t of)
+Plan::Plan(std::uint64_t of, Places places)
     : seed(of),
       lasts(part(seed, 0).between(2, 30) * 1'000'000),
-      servers(part(seed, 1), lasts),
-      machines(part(seed, 2), lasts),
+      sites(places == Places::several ? SitePlan(part(seed_of_far(seed), 0)) : SitePlan()),
+      servers(part(seed, 1), lasts, sites),
+      machines(part(seed, 2), lasts, sites.count),
       traffic(part(seed, 3), servers.stores, lasts),
       course(part(seed, 4)),
       operators{0, Chance(0)} {
     servers.add_later(part(seed, 7), lasts);
+    if (sites.several()) {
+        stand_apart(part(seed_of_far(seed), 1));
+    }
     Setup setup;
     setup.stores = servers.stores;
     setup.limits = traffic.limits;
@@ -51,6 +61,116 @@ Plan::Plan(std::uint64_t of)
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {
         setups.push_back(draw_change(setup, changes));
     }
+}
+
+/// Most of these worlds ask how long reads take: each read is one, and one limit decides.
+void Plan::stand_apart(Chance chance) {
+    constexpr Msec usual = 100;
+    StoreSetup& store = servers.stores.front();
+    // A script that a server does not know takes two round trips.
+    const auto needed = static_cast<Msec>((2 * sites.longest_round_trip() + 20'000) / 1000);
+    store.check_timeout = std::max(usual, needed);
+    if (chance.percent(70)) {
+        store.fresh = 0;
+    }
+    if (chance.percent(60)) {
+        LimitSetup limit;
+        limit.name = traffic.limits.front().name;
+        limit.rate = std::to_string(chance.percent(30) ? chance.between(20, 2'000) : 100'000) + "r/h";
+        limit.mode = "check_charge";
+        limit.store = store.name;
+        traffic.limits = {limit};
+    }
+    if (chance.percent(40)) {
+        lose_replicas(chance);
+    }
+    if (chance.percent(50)) {
+        lose_sites(chance);
+    }
+}
+
+/// Replicas die and come back, with nothing else of their sets.
+void Plan::lose_replicas(Chance& chance) {
+    constexpr std::array deaths{ServerFault::restart, ServerFault::vanish, ServerFault::silent,
+                                ServerFault::pause, ServerFault::half_open};
+    for (std::int64_t left = chance.between(1, 3); left > 0; --left) {
+        const auto where =
+            static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(servers.count_servers())));
+        servers.faults.push_back({chance.one_of(deaths), chance.below(lasts),
+                                  chance.between(10'000, longest_fault), where, chance.bits()});
+    }
+}
+
+void Plan::lose_sites(Chance& chance) {
+    for (std::int64_t left = chance.between(1, 2); left > 0; --left) {
+        const auto site = static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(sites.count)));
+        const Micros at = chance.below(lasts);
+        const Micros life = chance.between(second / 2, longest_fault);
+        const bool gone = chance.percent(50);
+        gone ? take_away(site, at, life) : cut_off(site, at, life);
+        if (site == sites.home && chance.percent(60)) {
+            fail_over(at + life / 8, life - life / 8);
+        }
+    }
+}
+
+/// Nothing passes between the site and the others, and nobody is told.
+void Plan::cut_off(std::size_t site, Micros at, Micros life) {
+    const std::size_t servers_end = servers.count_servers();
+    for (std::size_t machine = 0; machine < machines.clocks.size(); ++machine) {
+        const bool inside = sites.of_machine(machine) == site;
+        for (std::size_t to = 0; to < partable().size(); ++to) {
+            const std::size_t there =
+                to < servers_end ? sites.of_server(to) : sites.of_sentinel(to - servers_end);
+            if ((there == site) != inside) {
+                machines.faults.push_back({MachineFault::partition, at, life, machine, to});
+            }
+        }
+    }
+    for (std::size_t server = 0; server < servers_end; ++server) {
+        if ((sites.of_server(server) == site) != (sites.home == site)) {
+            servers.faults.push_back({ServerFault::stall, at, life, server, 0});
+        }
+    }
+}
+
+/// Its machines and servers die without a word.
+void Plan::take_away(std::size_t site, Micros at, Micros life) {
+    for (std::size_t machine = 0; machine < machines.clocks.size(); ++machine) {
+        if (sites.of_machine(machine) == site) {
+            machines.faults.push_back({MachineFault::crash, at, life, machine, 0});
+        }
+    }
+    for (std::size_t server = 0; server < servers.count_servers(); ++server) {
+        if (sites.of_server(server) == site) {
+            servers.faults.push_back({ServerFault::vanish, at, life, server, 0});
+        }
+    }
+    for (std::size_t sentinel = 0; sentinel < servers.sentinels.size(); ++sentinel) {
+        if (sites.of_sentinel(sentinel) == site) {
+            servers.faults.push_back({ServerFault::lost_sentinel, at, life, 0, sentinel});
+        }
+    }
+}
+
+/// Replicas take the places of all primaries.
+void Plan::fail_over(Micros at, Micros life) {
+    std::size_t first = 0;
+    for (const ServerPlan::Set& set : servers.sets) {
+        servers.faults.push_back({ServerFault::failover, at, life, first, first});
+        first += set.members;
+    }
+}
+
+std::vector<std::string> Plan::partable() const {
+    std::vector<std::string> addresses;
+    for (std::size_t server = 0; server < servers.count_servers(); ++server) {
+        addresses.push_back(address_of_server(server));
+    }
+    if (sites.several()) {
+        addresses.insert(addresses.end(), servers.sentinels.begin(), servers.sentinels.end());
+    }
+    return addresses;
 }
 
 Plan Plan::with_faults(const std::vector<std::size_t>& numbers) const {

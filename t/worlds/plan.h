@@ -7,6 +7,7 @@
 
 #include "t/worlds/machine_plan.h"
 #include "t/worlds/server_plan.h"
+#include "t/worlds/site_plan.h"
 #include "t/worlds/traffic_plan.h"
 
 namespace rate_limit::world {
@@ -17,10 +18,16 @@ struct OperatorPlan {
     Chance course;
 };
 
+/// Worlds of one kind have seeds of their own.
+enum class Places : unsigned char {
+    one,      ///< all machines and servers stand in one place
+    several,  ///< they stand in data centers that are apart: a far world
+};
+
 /// All that is random about one world, drawn from its seed before it begins. Each part draws from numbers of
 /// its own: what one draws changes none of the others.
 struct Plan {
-    explicit Plan(std::uint64_t of);
+    explicit Plan(std::uint64_t of, Places places = Places::one);
 
     /// How many faults there are, of all parts: numbered from 0.
     std::size_t fault_count() const noexcept { return servers.faults.size() + machines.faults.size(); }
@@ -30,14 +37,30 @@ struct Plan {
 
     std::string describe_fault(std::size_t number) const;
 
+    /// What to type behind "make world", beside the seed, to see it again.
+    const char* kind() const noexcept { return sites.several() ? "FAR=1 " : ""; }
+
+    /// Addresses of all that a machine may be parted from: servers and, where there are several sites,
+    /// sentinels.
+    std::vector<std::string> partable() const;
+
     std::uint64_t seed;  ///< also of what workers choose, and of what is random on the network
     Micros lasts;        ///< requests and faults come until then; it heals afterwards
+    SitePlan sites;
     ServerPlan servers;
     MachinePlan machines;
     TrafficPlan traffic;
     std::vector<Setup> setups;  ///< what machines are configured with: the first, and what may replace it
     Chance course;              ///< what requests choose as they come
     OperatorPlan operators;
+
+private:
+    void stand_apart(Chance chance);
+    void lose_replicas(Chance& chance);
+    void lose_sites(Chance& chance);
+    void cut_off(std::size_t site, Micros at, Micros life);
+    void take_away(std::size_t site, Micros at, Micros life);
+    void fail_over(Micros at, Micros life);
 };
 
 }  // namespace rate_limit::world

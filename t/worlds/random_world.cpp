@@ -24,20 +24,39 @@ constexpr Micros heals_in = 60'000'000;
 RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     : plan_(plan),
       log_(events_, log),
-      servers_(events_, network_, plan_.servers),
-      machines_(events_, network_, plan_.machines, plan_.setups, plan_.servers.count_servers()),
+      servers_(events_, network_, plan_.servers, plan_.sites),
+      machines_(events_, network_, plan_.machines, plan_.setups, plan_.partable()),
       losses_(plan_, machines_),
       watch_(truths_, log_),
-      turns_(events_, plan_, losses_, truths_),
-      traffic_(events_, plan_, machines_, servers_, losses_, turns_, truths_, log_),
+      far_(events_, network_, plan_, servers_, machines_, truths_),
+      turns_(events_, plan_, losses_, far_, truths_),
+      traffic_(events_, plan_, machines_, servers_, losses_, turns_, far_, truths_, log_),
       operators_(events_, plan_, machines_, turns_, log_) {
     network_.seed(plan_.seed);
+    place();
     for (const auto& server : servers_.all()) {
         watch_.watch(server->server(), server->address());
     }
     servers_.ask_machines([this](const std::string& former, const std::string& primary) {
         return machines_.all_know(former, primary);
     });
+}
+
+/// What lies between the machines and all that they speak to.
+void RandomWorld::place() {
+    const SitePlan& sites = plan_.sites;
+    const std::vector<std::string> addresses = plan_.partable();
+    const std::size_t servers = plan_.servers.count_servers();
+    for (std::size_t machine = 0; machine < plan_.machines.clocks.size(); ++machine) {
+        const std::size_t here = sites.of_machine(machine);
+        for (std::size_t i = 0; i < addresses.size(); ++i) {
+            const std::size_t there = i < servers ? sites.of_server(i) : sites.of_sentinel(i - servers);
+            Path& path = network_.path(machine, addresses[i]);
+            path.there = sites.time(here, there);
+            path.back = sites.time(there, here);
+            path.jitter = sites.jitter_between(here, there);
+        }
+    }
 }
 
 std::vector<std::string> RandomWorld::run() {
@@ -104,6 +123,7 @@ void RandomWorld::pass(Micros time) {
     constexpr Micros part = 10'000;
     for (Micros passed = 0; passed < time && truths_.hold(); passed += part) {
         events_.pass(std::min(part, time - passed));
+        far_.look();
     }
 }
 
@@ -113,10 +133,12 @@ void RandomWorld::set_faults() {
             events_.at(fault.at, [this, &fault, begin] {
                 log_.add("begins: ", describe(fault));
                 begin(fault);
+                far_.touch(fault);
             });
             events_.at(fault.at + fault.life, [this, &fault, end] {
                 log_.add("ends: ", describe(fault));
                 end(fault);
+                far_.touch(fault);
             });
         }
     };

@@ -8,6 +8,7 @@
 
 #include "t/worlds/command_watch.h"
 #include "t/worlds/event_log.h"
+#include "t/worlds/far_truths.h"
 #include "t/worlds/machines.h"
 #include "t/worlds/operators.h"
 #include "t/worlds/plan.h"
@@ -58,6 +59,7 @@ private:
         Operators& operators_;
     };
 
+    void place();
     void set_faults();
     void pass(Micros time);
     void use_up_and_return();
@@ -74,6 +76,7 @@ private:
     Truths truths_;
     ToldLosses losses_;
     CommandWatch watch_;
+    FarTruths far_;
     TurnWatch turns_;
     Traffic traffic_;
     Operators operators_;

@@ -16,10 +16,12 @@ class Runs {
 
 public:
     /// `out`: for what does not hold, and for the last line. `err`: for how long it took. Both outlive it.
-    Runs(std::ostream& out, std::ostream& err) noexcept : out_(out), err_(err) {}
+    /// `places`: of the worlds that run() runs.
+    Runs(std::ostream& out, std::ostream& err, Places places = Places::one) noexcept
+        : out_(out), err_(err), places_(places) {}
 
     void run(std::uint64_t seed) {
-        const Plan plan(seed);
+        const Plan plan(seed, places_);
         add(plan, run_world(plan, nullptr));
     }
 
@@ -66,6 +68,7 @@ private:
 
     std::ostream& out_;
     std::ostream& err_;
+    const Places places_;
     const Clock::time_point begun_ = Clock::now();
     std::uint64_t worlds_ = 0;
     std::uint64_t requests_ = 0;

@@ -16,7 +16,7 @@ const char* name_of(ServerFault kind) noexcept {
     return names[static_cast<std::size_t>(kind)];
 }
 
-ServerPlan::ServerPlan(Chance chance, Micros lasts) {
+ServerPlan::ServerPlan(Chance chance, Micros lasts, SitePlan& sites) {
     constexpr std::array<Discovery, 10> choices{Discovery::by_configuration, Discovery::by_configuration,
                                                 Discovery::by_configuration, Discovery::by_configuration,
                                                 Discovery::by_sentinels,     Discovery::by_sentinels,
@@ -24,7 +24,7 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts) {
                                                 Discovery::by_cluster,       Discovery::by_cluster};
     const Discovery discovery = chance.one_of(choices);
     StoreSetup store;
-    add_sets(chance, discovery, store);
+    add_sets(chance, discovery, store, sites);
     if (discovery == Discovery::by_sentinels) {
         add_sentinels(chance, store);
     } else if (discovery == Discovery::by_cluster) {
@@ -32,7 +32,8 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts) {
     }
     stores = {store};
     version = static_cast<ServerVersion>(chance.below(3));
-    faults = draw_faults<ServerFault>(chance, {0, kinds_drawn_together}, 20, count_servers(), lasts);
+    const std::int64_t most = sites.several() ? 6 : 20;  // else hardly anything is well anywhere
+    faults = draw_faults<ServerFault>(chance, {0, kinds_drawn_together}, most, count_servers(), lasts);
 }
 
 std::size_t ServerPlan::count_servers() const noexcept {
@@ -101,15 +102,17 @@ bool ServerPlan::add_names(Chance chance, Micros lasts) {
     return true;
 }
 
-void ServerPlan::add_sets(Chance& chance, Discovery discovery, StoreSetup& store) {
-    const std::int64_t count = chance.between(1, 3);
+void ServerPlan::add_sets(Chance& chance, Discovery discovery, StoreSetup& store, SitePlan& sites) {
+    const std::int64_t count = chance.between(1, sites.several() ? 2 : 3);
     const bool discovers = discovery != Discovery::by_configuration;
     const std::int64_t most_replicas = chance.percent(50) ? (discovers ? 1 : 0) : 2;
     std::size_t servers = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const Micros ahead = chance.percent(70) ? 0 : chance.between(-2 * second, 2 * second);
         const Micros lag = chance.one_of(std::array<Micros, 3>{200, 2'000, 50'000});
-        const auto members = static_cast<std::size_t>(chance.between(discovers ? 1 : 0, most_replicas)) + 1;
+        const auto members =
+            sites.several() ? sites.place_set(chance)
+                            : static_cast<std::size_t>(chance.between(discovers ? 1 : 0, most_replicas)) + 1;
         ShardSetup shard{std::string(1, static_cast<char>('a' + i)), {}};
         if (discovers) {
             shard.master = shard.name;

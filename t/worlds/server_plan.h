@@ -6,6 +6,7 @@
 #include "t/world/configured.h"
 #include "t/world/server_state.h"
 #include "t/worlds/fault.h"
+#include "t/worlds/site_plan.h"
 
 namespace rate_limit::world {
 
@@ -59,8 +60,8 @@ constexpr const char* place_of(ServerFault) noexcept {
 
 /// The servers of a world, what each machine is told of them, and what befalls them.
 struct ServerPlan {
-    /// `lasts`: faults come until then.
-    ServerPlan(Chance chance, Micros lasts);
+    /// `lasts`: faults come until then. `sites`: in several, each replica set is placed.
+    ServerPlan(Chance chance, Micros lasts, SitePlan& sites);
 
     /// Adds faults of the kinds from kinds_drawn_together on, in some worlds, and lets clocks of one set
     /// differ, in some others.
@@ -100,7 +101,7 @@ struct ServerPlan {
     bool replaces_primaries() const noexcept;
 
 private:
-    void add_sets(Chance& chance, Discovery discovery, StoreSetup& store);
+    void add_sets(Chance& chance, Discovery discovery, StoreSetup& store, SitePlan& sites);
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);
 };

@@ -33,8 +33,8 @@ void forbid(std::uint64_t bits, ServerState::Names& names) {
 
 }  // namespace
 
-Servers::Servers(Events& events, Network& network, const ServerPlan& plan)
-    : events_(events), network_(network), hosts_(network, plan.count_servers()) {
+Servers::Servers(Events& events, Network& network, const ServerPlan& plan, const SitePlan& sites)
+    : events_(events), network_(network), sites_(sites), hosts_(network, plan.count_servers()) {
     make_sentinels(plan);
     make_sets(plan);
     deaf_nodes_.resize(servers_.size());
@@ -81,6 +81,17 @@ void Servers::make_sets(const ServerPlan& plan) {
 Servers::Set& Servers::set_of(const Redis& server) {
     return *std::find_if(sets_.begin(), sets_.end(),
                          [&server](const Set& set) { return set.servers->has(server); });
+}
+
+std::size_t Servers::site_of(const Redis& server) const {
+    const auto found = std::find_if(servers_.begin(), servers_.end(),
+                                    [&server](const auto& each) { return each.get() == &server; });
+    return sites_.of_server(static_cast<std::size_t>(found - servers_.begin()));
+}
+
+/// What the primary writes travels as far as the replica is.
+Micros Servers::lag_to(const Set& set, const Redis& replica) const {
+    return set.lag + sites_.time(site_of(set.servers->primary()), site_of(replica));
 }
 
 void Servers::begin(const Fault<ServerFault>& fault) {
@@ -446,10 +457,10 @@ void Servers::heal_set(Set& set) {
     primary.server().state.role = ServerRole::primary;
     for (Redis* member : set.servers->members()) {
         if (member != &primary && !set.servers->follows(*member)) {
-            set.servers->follow(*member, cluster_ == nullptr, set.lag);
+            set.servers->follow(*member, cluster_ == nullptr, lag_to(set, *member));
         } else if (Replication* replication = primary.replication_to(*member)) {
             member->server().state.role = ServerRole::replica;
-            replication->set_lag(set.lag);
+            replication->set_lag(lag_to(set, *member));
             replication->stall(false);
             replication->mend();
         }

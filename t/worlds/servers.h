@@ -23,8 +23,8 @@ public:
     /// Whether all machines know that `primary` has taken the place of `former`; addresses.
     using AllKnow = std::function<bool(const std::string& former, const std::string& primary)>;
 
-    /// `plan` outlives it.
-    Servers(Events& events, Network& network, const ServerPlan& plan);
+    /// `plan` and `sites` outlive it.
+    Servers(Events& events, Network& network, const ServerPlan& plan, const SitePlan& sites);
 
     /// To be set before the world begins.
     void ask_machines(AllKnow all_know) { all_know_ = std::move(all_know); }
@@ -45,6 +45,9 @@ public:
     bool has(const std::string& key);
 
     const std::vector<std::unique_ptr<Redis>>& all() const noexcept { return servers_; }
+
+    /// The replica set of this number of the plan.
+    ReplicaSet& set(std::size_t number) noexcept { return *sets_[number].servers; }
 
     /// The writes that failovers, and servers without their data, have lost.
     const LostWrites& lost() const noexcept { return lost_; }
@@ -78,9 +81,12 @@ private:
     void heal(Redis& server);
     void heal_set(Set& set);
     Set& set_of(const Redis& server);
+    std::size_t site_of(const Redis& server) const;
+    Micros lag_to(const Set& set, const Redis& replica) const;
 
     Events& events_;
     Network& network_;
+    const SitePlan& sites_;
     Hosts hosts_;
     LostWrites lost_;
     std::vector<std::unique_ptr<Redis>> servers_;

@@ -26,11 +26,12 @@ Micros longest_wait(const Plan& plan) {
 }  // namespace
 
 Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, Servers& servers, ToldLosses& told,
-                 TurnWatch& turns, Truths& truths, EventLog& log)
+                 TurnWatch& turns, FarTruths& far, Truths& truths, EventLog& log)
     : events_(events),
       plan_(plan),
       machines_(machines),
       turns_(turns),
+      far_(far),
       truths_(truths),
       log_(log),
       headers_(plan, truths),
@@ -173,7 +174,9 @@ void Traffic::begin(Visit& visit) {
             limits_[i].begin(visit.key, visit.memory, visit.worker->configuration(), events_.now());
     }
     turns_.count_reason();
+    far_.begin();
     visit.request->begin();
+    far_.end_begin();
     const bool ordinary = visit.purpose == Purpose::ordinary;
     if (ordinary && !visit.request->is_decided() && chance_.percent(plan_.traffic.aborted)) {
         visit.next = events_.in(chance_.below(1'000), [this, &visit] {
@@ -207,6 +210,7 @@ void Traffic::decided(Visit& visit) {
     if (waited > patience_ && visit.worker->loop().stalled_until() < visit.begun) {
         truths_.fail("a request waited for " + std::to_string(waited) + " us");
     }
+    far_.decided(request, visit.begun);
     check_headers(visit);
     note_confirmed(visit);
     tell(visit);

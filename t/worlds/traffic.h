@@ -12,6 +12,7 @@
 
 #include "t/world/client_request.h"
 #include "t/worlds/event_log.h"
+#include "t/worlds/far_truths.h"
 #include "t/worlds/header_truths.h"
 #include "t/worlds/limit_truths.h"
 #include "t/worlds/machines.h"
@@ -25,7 +26,7 @@ class Traffic {
 public:
     /// All of them outlive it.
     Traffic(Events& events, const Plan& plan, Machines& machines, Servers& servers, ToldLosses& told,
-            TurnWatch& turns, Truths& truths, EventLog& log);
+            TurnWatch& turns, FarTruths& far, Truths& truths, EventLog& log);
 
     std::uint64_t count() const noexcept { return count_; }
 
@@ -130,6 +131,7 @@ private:
     const Plan& plan_;
     Machines& machines_;
     TurnWatch& turns_;
+    FarTruths& far_;
     Truths& truths_;
     EventLog& log_;
     HeaderTruths headers_;

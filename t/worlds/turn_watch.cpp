@@ -54,10 +54,12 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
 
 }  // namespace
 
-TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, Truths& truths)
+TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far,
+                     Truths& truths)
     : events_(events),
       machines_(plan.machines),
       losses_(losses),
+      far_(far),
       truths_(truths),
       limits_(plan.traffic.limits.size()),
       windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),
@@ -104,7 +106,8 @@ void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string&
     }
 }
 
-void TurnWatch::on_command(const std::string& address) {
+void TurnWatch::on_command(const std::string& address, std::string_view command) {
+    far_.on_command(address, command);
     check(++asked(address).commands,
           commands_a_reason * limits_ * reasons() + commands_a_window * windows_ * processes_ +
               commands_of_its_own * processes_,
@@ -112,6 +115,7 @@ void TurnWatch::on_command(const std::string& address) {
 }
 
 void TurnWatch::on_connect(const std::string& address) {
+    far_.on_connect(address);
     check(++asked(address).connections, connections_of_its_own * (processes_ + started()),
           "connections to " + address + " in a second");
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "t/world/loop.h"
+#include "t/worlds/far_truths.h"
 #include "t/worlds/plan.h"
 #include "t/worlds/told_losses.h"
 #include "t/worlds/truths.h"
@@ -19,7 +20,7 @@ namespace rate_limit::world {
 class TurnWatch final : public TurnObserver {
 public:
     /// Watches all loops until its end. All outlive it.
-    TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, Truths& truths);
+    TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far, Truths& truths);
     ~TurnWatch();
     TurnWatch(const TurnWatch&) = delete;
     TurnWatch& operator=(const TurnWatch&) = delete;
@@ -44,9 +45,10 @@ private:
         std::uint64_t waited = 0;
     };
 
-    void on_command(const std::string& address) override;
+    void on_command(const std::string& address, std::string_view command) override;
     void on_connect(const std::string& address) override;
     void on_fate(std::string_view command, const Reply* reply) override { losses_.note(command, reply); }
+    void on_line(LogLevel level, std::string_view line) override { far_.on_line(level, line); }
     void on_debug_line(std::string_view line) override;
     void on_end_of_turn(const Loop& loop) override;
 
@@ -60,6 +62,7 @@ private:
     const Events& events_;
     const MachinePlan& machines_;
     ToldLosses& losses_;
+    FarTruths& far_;
     Truths& truths_;
     const std::uint64_t limits_;
     const std::uint64_t windows_;    // all keys of all limits

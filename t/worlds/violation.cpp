@@ -1,6 +1,8 @@
 #include "t/worlds/violation.h"
 
+#include <algorithm>
 #include <exception>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -17,13 +19,29 @@ bool fails(const Plan& plan) {
     return !run_world(plan, nullptr).failures.empty();
 }
 
+/// Leaves as many faults out together as can be: halves of them, then quarters, and so on. The end of a site
+/// is many.
+void leave_out_parts(const Plan& plan, std::vector<std::size_t>& kept) {
+    for (std::size_t part = kept.size() / 2; part > 1; part /= 2) {
+        for (std::size_t end = kept.size(); end > 0;) {
+            const std::size_t begin = end - std::min(part, end);
+            std::vector<std::size_t> fewer = kept;
+            fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(begin),
+                        fewer.begin() + static_cast<std::ptrdiff_t>(end));
+            if (fails(plan.with_faults(fewer))) {
+                kept = std::move(fewer);
+            }
+            end = begin;
+        }
+    }
+}
+
 /// The numbers of faults, in the plan, none of which can be left out if something is not to hold: tries it
 /// with each, the last first, as long as any can be.
 std::vector<std::size_t> needed_faults(const Plan& plan) {
     std::vector<std::size_t> kept(plan.fault_count());
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        kept[i] = i;
-    }
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    leave_out_parts(plan, kept);
     for (bool shorter = true; shorter;) {
         shorter = false;
         for (std::size_t i = kept.size(); i-- > 0;) {
@@ -49,7 +67,7 @@ void tell_last_lines(const std::string& text, std::ostream& to) {
 }  // namespace
 
 Outcomes run_world(const Plan& plan, std::ostream* log) {
-    const LastWords words(plan.seed);
+    const LastWords words(plan.seed, LastWords::longest, plan.kind());
     try {
         RandomWorld world(plan, log);
         std::vector<std::string> failures = world.run();
@@ -78,8 +96,8 @@ void tell_violation(const Plan& plan, const Outcomes& seen, std::ostream& to) {
     for (const std::string& failure : alone.failures) {
         to << "  " << failure << '\n';
     }
-    to << "see it again: make world SEED=" << plan.seed
-       << "; with these faults alone: make world SEED=" << plan.seed
+    const std::string seed = plan.kind() + ("SEED=" + std::to_string(plan.seed));
+    to << "see it again: make world " << seed << "; with these faults alone: make world " << seed
        << " FAULTS=" << (faults.empty() ? "none" : numbers) << '\n';
 }
 

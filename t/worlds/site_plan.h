@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "t/world/chance.h"
+#include "t/world/events.h"
+
+namespace rate_limit::world {
+
+/// Where the machines, servers and sentinels of a world stand: all in one place, or in several data centers,
+/// called sites, which are so far from one another that it can be told in milliseconds.
+struct SitePlan {
+    /// All stand in one place.
+    SitePlan() = default;
+
+    /// Two or three sites. place_set() follows for each replica set.
+    explicit SitePlan(Chance chance);
+
+    bool several() const noexcept { return count > 1; }
+
+    /// Draws where the members of one more replica set stand, the primary of its begin first: it is at home,
+    /// a replica is in each other site, and mostly in that one, too. Returns how many there are.
+    std::size_t place_set(Chance& chance);
+
+    // Sites, numbered from 0.
+
+    std::size_t of_machine(std::size_t number) const noexcept { return number % count; }
+    std::size_t of_sentinel(std::size_t number) const noexcept { return number % count; }
+    std::size_t of_server(std::size_t number) const { return several() ? servers[number] : 0; }
+
+    /// How long bytes take from one site to another.
+    Micros time(std::size_t from, std::size_t to) const { return several() ? times[from][to] : 0; }
+
+    /// How much longer they take at random, at most.
+    Micros jitter_between(std::size_t one, std::size_t other) const noexcept {
+        return one == other ? 0 : jitter;
+    }
+
+    Micros longest_round_trip() const;
+
+    std::size_t count = 1;
+    std::size_t home = 0;  ///< where primaries are in the beginning
+    Micros jitter = 0;
+    std::vector<std::vector<Micros>> times;  ///< from the first to the second
+    std::vector<std::size_t> servers;        ///< the site of each
+};
+
+}  // namespace rate_limit::world
