@@ -103,6 +103,9 @@ void Connection::Socket::record_trees() {
 
 const char* Connection::Socket::open(const Address& address) noexcept {
     broke_handshake_ = false;
+    if (ngx_cycle->connections == nullptr) {  // nginx would say, as an alert, that all of them are in use
+        return "nginx makes no connections any more after a reload without a master process";
+    }
     redisAsyncContext* context = start_connecting(address);
     if (context == nullptr) {
         return "no memory";

@@ -17,7 +17,9 @@ wait_until { ask('b') == 200 && $new->used('b') } what => 'the new primary';
 
 $nginx->{process}->signal('HUP');
 $nginx->wait_log(qr/reconfiguring/);
-let_pass(0.5);
+let_pass(0.2);
+$new->cmd('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+$nginx->wait_log(qr/makes no connections any more after a reload/);
 ok $nginx->alive, 'a reload ends nothing';
 
 done;
