@@ -268,7 +268,7 @@ TEST(BucketAccount, ALeaseOfTheSameBucketNeedsTheRoom) {
     EXPECT_EQ(known_stored(record, ten_a_second(), now, ticks, 1).life, 0);
     EXPECT_EQ(record.batch().turn, 5U);
     (void)keep_batch(record, terms, {3, 50, 0});
-    end_batch(record, terms.now, terms.now);
+    end_batch(record, terms.now, terms);
     note_stored(record, ticks + static_cast<std::uint32_t>(record.reset + longer - now), 77);
     EXPECT_EQ(record.batch().end, 50U);
     EXPECT_EQ(receipt_of(record, now).mark, 0U);

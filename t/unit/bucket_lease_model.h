@@ -18,6 +18,7 @@ struct LeaseRules {
     bool oldest = true;    ///< tokens that a request puts back are as old as the oldest of them
     bool marked = true;    ///< limits of other terms leave tokens alone
     std::int64_t fixed = 0;
+    Millis answer = 4;  ///< how long machines take an answer to take; 0: they fetch nothing ahead
 };
 
 /// A request that comes to a worker of a machine.
@@ -47,10 +48,13 @@ public:
         Machine& machine = machines_.at(of.machine);
         Fetches& fetches = machine.workers.at(of.worker);
         ++requests;
-        const Ticks end = machine.record.batch().end;
+        const Ticks end = first_end(machine.record, static_cast<Ticks>(now_));
         if (spend_here(machine, of)) {
             pass(real_now(), of, of.exempt ? 0 : of.cost);
             hold(of, of.exempt ? of.cost : 0, end);
+            if (rules_.fixed == 0 && rules_.answer != 0 && may_fetch_ahead(machine.record, terms(of.limit))) {
+                fetch(machine, fetches, of, true);
+            }
         } else if (!fetches.empty() && fetches.back().of.limit == of.limit &&
                    fetches.back().unclaimed >= of.cost) {
             take_seat(fetches.back(), of);
@@ -162,7 +166,7 @@ private:
     TokenTerms terms(std::size_t limit) const {
         const Bucket& bucket = limits_[limit];
         const std::uint32_t mark = rules_.marked ? mark_of(bucket.token(), bucket.fill()) : 0;
-        return {bucket.token(), lease_of(bucket).life, static_cast<Ticks>(now_), mark};
+        return {bucket.token(), lease_of(bucket).life, static_cast<Ticks>(now_), mark, rules_.answer};
     }
 
     void pass(Nanos now, const ModelRequest& of, std::int64_t cost) {
@@ -192,12 +196,12 @@ private:
         return enough;
     }
 
-    void fetch(Machine& machine, Fetches& fetches, const ModelRequest& of) {
+    void fetch(Machine& machine, Fetches& fetches, const ModelRequest& of, bool ahead = false) {
         const bool slow = one_of(50) == 0;
         Fetch fetch;
         std::int64_t size = 0;
         if (leases(of.limit) && !are_others(machine.record, terms(of.limit))) {
-            size = begin_batch(machine.record, terms(of.limit));
+            size = begin_batch(machine.record, terms(of.limit), ahead);
             fetch.batch = size != 0;
             size = fetch.batch ? size : size_beside(machine.record, terms(of.limit));
         }
@@ -207,7 +211,9 @@ private:
         fetch.of = of;
         fetch.want = std::max(size, of.cost);
         fetch.unclaimed = fetch.want;
-        claim(fetch, of);
+        if (!ahead) {
+            claim(fetch, of);
+        }
         fetch.asked = now_;
         fetch.asks_at = now_ + 1 + up_to(slow ? 30 : 2);
         fetch.at =
@@ -250,12 +256,12 @@ private:
         }
         const Ticks end = end_of(static_cast<Ticks>(fetch.asked), terms.life);
         if (fetch.batch) {
-            end_batch(record, static_cast<Ticks>(fetch.asked), terms.now);
+            end_batch(record, static_cast<Ticks>(fetch.asked), terms);
         }
-        const bool late = alive(record, terms) != 0 && earlier(record.batch().end, end) != record.batch().end;
+        const bool late = alive(record, terms) != 0 && earlier(last_end(record), end) != last_end(record);
         this->late += late ? 1 : 0;
         const Ticks seats_end =
-            rules_.oldest || alive(record, terms) == 0 ? oldest_end(record, terms, end) : record.batch().end;
+            rules_.oldest || alive(record, terms) == 0 ? oldest_end(record, terms, end) : last_end(record);
         const std::int64_t pool = alive(record, terms) + fetch.granted;
         const std::int64_t exempt = std::min(fetch.exempt, pool - fetch.served);
         hold(fetch.of, exempt, seats_end);

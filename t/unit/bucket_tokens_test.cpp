@@ -69,20 +69,116 @@ TEST(BucketTokens, ABatchIsKeptAndTheOldestTokensAreSpentFirst) {
     EXPECT_EQ(record.batch().end, now + 480) << "those that are left are all new";
 }
 
-TEST(BucketTokens, OldTokensDoNotMakeNewOnesDie) {
+/// Four that die in 10 ms, and twenty that die in 480.
+BucketRecord of_two_ages() {
     BucketRecord record = with(9, now + 10);
-    const Dying dying = keep_batch(record, terms_at(now), {20, now + 480, 5});
-    EXPECT_EQ(dying.tokens, 4);
-    EXPECT_EQ(dying.end, now + 10);
-    EXPECT_EQ(at_hand(record), 20);
-    EXPECT_EQ(record.batch().end, now + 480);
+    EXPECT_EQ(keep_batch(record, terms_at(now), {20, now + 480, 5}).tokens, 0);
+    return record;
 }
 
-TEST(BucketTokens, NearlyAsYoungOnesDieTogether) {
-    BucketRecord record = with(9, now + 300);
-    EXPECT_EQ(keep_batch(record, terms_at(now), {20, now + 480, 5}).tokens, 0);
+TEST(BucketTokens, OldTokensDoNotMakeNewOnesDie) {
+    BucketRecord record = of_two_ages();
     EXPECT_EQ(at_hand(record), 24);
-    EXPECT_EQ(record.batch().end, now + 300);
+    EXPECT_EQ(alive(record, now + 9), 24);
+    EXPECT_EQ(alive(record, now + 10), 20);
+    EXPECT_EQ(alive(record, now + 479), 20);
+    EXPECT_EQ(alive(record, now + 480), 0);
+    EXPECT_EQ(first_end(record, now), now + 10);
+    EXPECT_EQ(first_end(record, now + 10), now + 480);
+    EXPECT_EQ(last_end(record), now + 480);
+}
+
+TEST(BucketTokens, OfTwoAgesTheOlderAreSpentFirst) {
+    BucketRecord record = of_two_ages();
+    EXPECT_TRUE(spend(record, terms_at(now), 6));
+    EXPECT_EQ(alive(record, now + 10), 18);
+    EXPECT_EQ(first_end(record, now), now + 480);
+    EXPECT_FALSE(spend(record, terms_at(now), 19));
+    EXPECT_TRUE(spend(record, terms_at(now), 18));
+    EXPECT_EQ(at_hand(record), 0);
+}
+
+TEST(BucketTokens, OfTwoAgesTheYoungerAreSpentWhereTheOlderAreDead) {
+    BucketRecord record = of_two_ages();
+    EXPECT_FALSE(spend(record, terms_at(now + 10), 21));
+    EXPECT_TRUE(spend(record, terms_at(now + 10), 15));
+    EXPECT_EQ(alive(record, now + 10), 5);
+    const Dying dying = take_dying(record, terms_at(now + 10), false);
+    EXPECT_EQ(dying.tokens, 4);
+    EXPECT_EQ(dying.end, now + 10);
+    EXPECT_EQ(at_hand(record), 5);
+    EXPECT_EQ(first_end(record, now + 10), now + 480);
+}
+
+TEST(BucketTokens, OfTwoAgesAllGoBackAsOldAsTheOldest) {
+    BucketRecord record = of_two_ages();
+    const Dying dying = take_dying(record, terms_at(now), true);
+    EXPECT_EQ(dying.tokens, 24);
+    EXPECT_EQ(dying.end, now + 10);
+    EXPECT_EQ(at_hand(record), 0);
+}
+
+TEST(BucketTokens, OfThreeAgesTheClosestDieTogether) {
+    for (const Ticks end : {now + 20, now + 470, now + 490}) {
+        BucketRecord record = of_two_ages();
+        EXPECT_EQ(keep_batch(record, terms_at(now), {7, end, 0}).tokens, 0);
+        EXPECT_EQ(at_hand(record), 31);
+        EXPECT_EQ(first_end(record, now), now + 10) << end - now;
+        EXPECT_EQ(alive(record, now + 10), end == now + 20 ? 20 : 27) << end - now;
+        EXPECT_EQ(last_end(record), end == now + 470 ? end : now + 480) << end - now;
+    }
+}
+
+TEST(BucketTokens, TooManyYoungerOnesDieWithTheOlderOrLetThemDie) {
+    constexpr std::int64_t many = BucketRecord::max_younger + 1;
+    BucketRecord record = with(9, now + 300);
+    EXPECT_EQ(keep_batch(record, terms_at(now), {many, now + 480, 5}).tokens, 0);
+    EXPECT_EQ(at_hand(record), many + 4);
+    EXPECT_EQ(last_end(record), now + 300);
+    record = with(9, now + 10);
+    const Dying dying = keep_batch(record, terms_at(now), {many, now + 480, 5});
+    EXPECT_EQ(dying.tokens, 4);
+    EXPECT_EQ(dying.end, now + 10);
+    EXPECT_EQ(at_hand(record), many);
+    EXPECT_EQ(first_end(record, now), now + 480);
+}
+
+/// As terms_at(), where the primary takes so long to answer.
+TokenTerms far_at(Ticks at, Millis answer, Millis life = 500) {
+    TokenTerms terms = terms_at(at);
+    terms.answer = answer;
+    terms.life = life;
+    return terms;
+}
+
+TEST(BucketTokens, ABatchIsBegunAheadWhenTheTokensLastLessThanTwoAnswers) {
+    BucketRecord record;
+    const std::int64_t size = begin_batch(record, far_at(now, 60));  // lasts (500 - 5 - 60) / 2
+    end_batch(record, now, far_at(now + 60, 60));
+    const std::int64_t enough = size * 120 / 217;
+    record.leased = static_cast<std::uint64_t>(enough);
+    record.times.end = now + 490;
+    EXPECT_FALSE(may_fetch_ahead(record, far_at(now + 60, 60)));
+    record.leased = static_cast<std::uint64_t>(enough - 1);
+    EXPECT_TRUE(may_fetch_ahead(record, far_at(now + 60, 60)));
+    EXPECT_FALSE(may_fetch_ahead(record, far_at(now + 60, 0))) << "how far it is is not known";
+    EXPECT_FALSE(may_fetch_ahead(record, far_at(now + 60, 495))) << "they would be dead";
+    EXPECT_GT(begin_batch(record, far_at(now + 60, 60), true), 0);
+    EXPECT_FALSE(may_fetch_ahead(record, far_at(now + 60, 60))) << "enough is on its way";
+}
+
+TEST(BucketTokens, BatchesOfAShortLifeFollowCloserThanTheAnswers) {
+    BucketRecord record;
+    record.pace = start_pace + 2;
+    std::size_t batches = 0;
+    while (may_fetch_ahead(record, far_at(now, 60, 100))) {
+        EXPECT_GT(begin_batch(record, far_at(now, 60, 100), true), 0);
+        ASSERT_LT(++batches, BucketRecord::max_fetching);
+    }
+    EXPECT_EQ(batches, 5U) << "they last 17 ms each, and are there in 60";
+    EXPECT_EQ(begin_batch(record, far_at(now, 60, 100)), 0);
+    EXPECT_GT(begin_batch(record, far_at(now + 100, 60, 100)), 0) << "all are lost";
+    EXPECT_EQ(record.fetching, 1U);
 }
 
 TEST(BucketTokens, WhatComesTooLateIsNotKept) {
@@ -148,9 +244,9 @@ TEST(BucketTokens, OneWorkerFetchesABatchUntilItsTimeIsOver) {
     BucketRecord killed = record;
     EXPECT_GT(begin_batch(killed, terms_at(now + 500)), 0) << "its worker has died";
     BucketRecord taken_over = killed;
-    end_batch(taken_over, now, now + 501);
+    end_batch(taken_over, now, terms_at(now + 501));
     EXPECT_TRUE(taken_over == killed) << "the batch of the worker that came after it is on its way";
-    end_batch(record, now, now);
+    end_batch(record, now, terms_at(now));
     EXPECT_GT(begin_batch(record, terms_at(now + 1)), 0);
 }
 
@@ -162,7 +258,7 @@ TEST(BucketTokens, BatchesGrowToWhatIsRefilledInALife) {
         EXPECT_GE(next, size);
         size = next;
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record, at, at);
+        end_batch(record, at, terms_at(at));
     }
     EXPECT_EQ(size, 500);
 }
@@ -175,7 +271,7 @@ TEST(BucketTokens, BesideABatchAnEighthOfItIsAskedFor) {
         EXPECT_GE(size_beside(record, terms_at(at)), 1);
         EXPECT_NEAR(static_cast<double>(size_beside(record, terms_at(at))), static_cast<double>(size) / 8, 1);
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), size});
-        end_batch(record, at, at);
+        end_batch(record, at, terms_at(at));
     }
 }
 
@@ -186,7 +282,7 @@ TEST(BucketTokens, BatchesGrowHoweverLongTheAnswerTakes) {
         size = begin_batch(record, terms_at(at));
         const Ticks answered = at + 300;  // 300 of a life of 500; nothing is left of the batch
         (void)keep_batch(record, terms_at(answered), {size, end_of(at, 500), size});
-        end_batch(record, at, answered);
+        end_batch(record, at, terms_at(answered));
     }
     EXPECT_EQ(size, 500);
 }
@@ -258,7 +354,7 @@ TEST(BucketTokens, BatchesShrinkToWhatIsSpent) {
     std::int64_t size = 0;
     for (Ticks at = now; at != now + 20'000; at += 1000) {
         size = begin_batch(record, terms_at(at));
-        end_batch(record, at, at);
+        end_batch(record, at, terms_at(at));
         (void)keep_batch(record, terms_at(at), {size, end_of(at, 500), 1});
         (void)spend(record, terms_at(at), 3);
         (void)take_dying(record, terms_at(at + 500), false);

@@ -143,7 +143,7 @@ TEST(Batch, PaceOutlivesTheWindow) {
 TEST(FetchAhead, WhenLessThanAnEighthOfABatchIsLeft) {
     WindowRecord record = with_tokens(100'000, 13, 100);
     for (const bool ahead : {false, false, true}) {
-        EXPECT_EQ(may_fetch_ahead(record, hourly(100'000)), ahead) << at_hand(record);
+        EXPECT_EQ(may_fetch_ahead(record, hourly(100'000), 0), ahead) << at_hand(record);
         EXPECT_TRUE(consume(record, hourly(100'000), 1));
     }
 }
@@ -162,18 +162,18 @@ TEST(FetchAhead, FetchesABatchLessWhatIsLeft) {
 TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
     WindowRecord record = with_tokens(100'000, 1, 99'999);
     record.used = 99'968;
-    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000))) << "a batch of eight is not low with one";
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000), 0)) << "a batch of eight is not low with one";
     record.leased = 0;
-    EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000)));
+    EXPECT_TRUE(may_fetch_ahead(record, hourly(100'000), 0));
     record.used = 100'000;
-    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000)));
+    EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000), 0));
     WindowRecord tiny = with_tokens(100, 0, 1);
-    EXPECT_FALSE(may_fetch_ahead(tiny, hourly(100)))
+    EXPECT_FALSE(may_fetch_ahead(tiny, hourly(100), 0))
         << "a batch of one is fetched by the request that needs it";
 }
 
 TEST(FetchAhead, NotBesideAFetchOnItsWay) {
-    const auto low = [](const WindowRecord& record) { return may_fetch_ahead(record, hourly(100'000)); };
+    const auto low = [](const WindowRecord& record) { return may_fetch_ahead(record, hourly(100'000), 0); };
     WindowRecord record = with_tokens(100'000, 1, 100);
     begin_fetch(record, hourly(100'000));
     EXPECT_FALSE(low(record));

@@ -73,7 +73,7 @@ public:
         worker_ = (worker_ + 1) % open_.size();
         if (consume(record_, terms(now), 1)) {
             admit(record_.reset);
-            if (may_fetch_ahead(record_, terms(now)) && open_[worker_] == nullptr) {
+            if (may_fetch_ahead(record_, terms(now), round_trip_) && open_[worker_] == nullptr) {
                 fetch(0, now);
             }
             return;

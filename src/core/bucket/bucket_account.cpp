@@ -173,16 +173,16 @@ bool was_told(const BucketRecord& record, Millis now) noexcept {
 }
 
 void note_stored(BucketRecord& record, std::uint32_t until, std::uint64_t returned) noexcept {
-    if (at_hand(record) != 0 || record.fetching) {
+    if (at_hand(record) != 0 || record.fetching != 0) {
         return;  // a limit in `lease` shares the bucket, and needs the room
     }
-    record.stored_until = (until >> clock_shift) & clock_mask;
+    record.stored_or_younger = (until >> clock_shift) & clock_mask;
     record.under_way = 0;
     set_returned(record, returned);
 }
 
 void note_returned(BucketRecord& record, std::uint64_t returned) noexcept {
-    if (record.truth == Truth::redis && record.counts && at_hand(record) == 0 && !record.fetching) {
+    if (record.truth == Truth::redis && record.counts && at_hand(record) == 0 && record.fetching == 0) {
         set_returned(record, returned);
     }
 }
@@ -200,7 +200,7 @@ StoredBucket known_stored(const BucketRecord& record, const Bucket& bucket, Mill
     }
     const Nanos taking = (under_way + cost) * bucket.token();
     const Nanos missing = std::max<Nanos>(record.full_at - nanos_of(told), 0);
-    const Millis life = until_clock(record.stored_until, ticks);
+    const Millis life = until_clock(record.stored_or_younger, ticks);
     const Millis full_in = std::max<Millis>(record.reset - now, 0) + millis_of(taking);
     const bool room = missing <= bucket.fill() - bucket.fill() / 20 - taking;
     if (!room || life - full_in < 1000) {

@@ -41,6 +41,7 @@ struct TokenTerms {
     Millis life = 0;
     Ticks now = 0;
     std::uint32_t mark = 0;  ///< mark_of() the bucket as the limit sees it
+    Millis answer = 0;       ///< the time that the primary takes to answer, rounded up; 0: it is not known
 };
 
 /// The terms of a limit whose bucket refills a token in `token`, and fills in `fill`.
@@ -70,21 +71,34 @@ Ticks earlier(Ticks a, Ticks b) noexcept;
 std::int64_t alive(const BucketRecord& record, Ticks now) noexcept;
 std::int64_t alive(const BucketRecord& record, const TokenTerms& terms) noexcept;
 
-/// Spends this many. False, and none are spent, if there are fewer.
+/// When the oldest of those at hand die that can still be spent. Nothing is said where there are none.
+Ticks first_end(const BucketRecord& record, Ticks now) noexcept;
+
+/// When the last of those at hand die.
+Ticks last_end(const BucketRecord& record) noexcept;
+
+/// Spends this many, the oldest first. False, and none are spent, if there are fewer.
 bool spend(BucketRecord& record, const TokenTerms& terms, std::int64_t cost) noexcept;
 
-/// A worker fetches. Returns how large a batch is, at least 1: as many as requests here spend in half of the
-/// life or a bit more. 0: a batch is on its way.
-std::int64_t begin_batch(BucketRecord& record, const TokenTerms& terms) noexcept;
+/// True if the caller should begin a batch before the tokens are needed: those at hand and on their way last
+/// less than twice the time that the primary takes to answer, at the speed at which batches are spent. Where
+/// tokens live too short for that, they are asked for so early that half of their life is left in which they
+/// can be spent when they are needed.
+bool may_fetch_ahead(const BucketRecord& record, const TokenTerms& terms) noexcept;
+
+/// A worker fetches; `ahead`: before the tokens are needed. Returns how large a batch is, at least 1: as many
+/// as requests here spend in half of the life that is left when it comes, or a bit more. 0: a batch is on its
+/// way, or of those `ahead` as many as may be.
+std::int64_t begin_batch(BucketRecord& record, const TokenTerms& terms, bool ahead = false) noexcept;
 
 /// How many a worker asks for while a batch is on its way that is another worker's, or spoken for: an eighth
 /// of a batch, or of the first one, whichever is larger. So not each request that waits has to ask for
 /// itself.
 std::int64_t size_beside(const BucketRecord& record, const TokenTerms& terms) noexcept;
 
-/// The batch that was begun at `asked` was answered, or never will be. Does nothing where another one has
-/// been begun since, or no batch is on its way.
-void end_batch(BucketRecord& record, Ticks asked, Ticks now) noexcept;
+/// The batch that was begun at `asked` was answered, or never will be. Does nothing after a life, in which it
+/// counts as lost.
+void end_batch(BucketRecord& record, Ticks asked, const TokenTerms& terms) noexcept;
 
 /// Tokens that can, or should, not be spent any more, all as old as those that die at `end`.
 struct Dying {
@@ -103,15 +117,15 @@ struct Batch {
     std::int64_t served = 0;
 };
 
-/// Keeps what is left; take_forgotten() comes before. Requests have spent the oldest tokens first. What was
-/// at hand before and is not worth to be kept is returned, as it would make the new tokens die early; and
-/// all, if that has come too late, or tokens of other terms are at hand.
+/// Keeps what is left; take_forgotten() comes before. Requests have spent the oldest tokens first. Those of
+/// two ages are kept; of three, two die together. What is dead is returned; and all, if the batch has come
+/// too late, or tokens of other terms are at hand.
 Dying keep_batch(BucketRecord& record, const TokenTerms& terms, const Batch& batch) noexcept;
 
 /// A request does not spend its tokens after all. False: they cannot be kept here.
 bool put_back(BucketRecord& record, const TokenTerms& terms, const Dying& tokens) noexcept;
 
-/// Takes out tokens that are dead, or `all`.
+/// Takes out tokens that are dead, or `all`: as old as the oldest of them.
 Dying take_dying(BucketRecord& record, const TokenTerms& terms, bool all) noexcept;
 
 /// Nanoseconds of refilling that tokens given back now are worth: less what was refilled since their grant.

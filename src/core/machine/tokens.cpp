@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/limit/clocks.h"
+
 namespace rate_limit {
 
 namespace {
@@ -51,9 +53,18 @@ double largest_batch(const WindowRecord& record, const Terms& terms) noexcept {
                                       : bound;
 }
 
-/// Whether less than an eighth of a batch is at hand.
-bool is_low(const WindowRecord& record, const Terms& terms) noexcept {
-    return at_hand(record) < batch_size(record, terms) / 8;
+/// Whether less than an eighth of a batch of this size is at hand.
+bool is_low(const WindowRecord& record, std::int64_t size) noexcept {
+    return at_hand(record) < size / 8;
+}
+
+/// Whether the tokens at hand last less than twice the time that the primary takes to answer. The first one
+/// that was spent of a batch says nothing of the speed.
+bool runs_out(const WindowRecord& record, std::int64_t size, Millis now, Millis answer) noexcept {
+    const std::int64_t spent = size - at_hand(record) - 1;
+    const auto asked_ago = static_cast<double>(since(record.changed, now) + answer);
+    return spent > 0 && static_cast<double>(at_hand(record)) * asked_ago <
+                            static_cast<double>(2 * answer) * static_cast<double>(spent);
 }
 
 Millis elapsed(const Look& look) noexcept {
@@ -118,8 +129,12 @@ bool consume(WindowRecord& record, const Terms& terms, std::int64_t cost) noexce
     return true;
 }
 
-bool may_fetch_ahead(const WindowRecord& record, const Terms& terms) noexcept {
-    return !record.fetching && is_low(record, terms);
+bool may_fetch_ahead(const WindowRecord& record, const Terms& terms, Millis answer) noexcept {
+    if (record.fetching) {
+        return false;
+    }
+    const std::int64_t size = batch_size(record, terms);
+    return is_low(record, size) || runs_out(record, size, terms.now, answer);
 }
 
 std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
@@ -131,7 +146,8 @@ std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
         record.pace = record.pace + 1;
     }
     record.fetching = open;
-    return batch_size(record, terms) - (open && is_low(record, terms) ? at_hand(record) : 0);
+    const std::int64_t size = batch_size(record, terms);
+    return size - (open && is_low(record, size) ? at_hand(record) : 0);
 }
 
 void end_fetch(WindowRecord& record) noexcept {

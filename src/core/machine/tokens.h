@@ -33,9 +33,10 @@ std::int64_t batch_size(const WindowRecord& record, const Terms& terms) noexcept
 bool consume(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// True if so few tokens are left that the caller should fetch more before they are needed, and no other
-/// caller does so. The caller then calls begin_fetch() and, whatever the fetch brings, grant() or
-/// end_fetch().
-bool may_fetch_ahead(const WindowRecord& record, const Terms& terms) noexcept;
+/// caller does so: less than an eighth of a batch, or fewer than requests spend in twice the time `answer`
+/// that the primary takes to answer, at the speed since the last batch; in milliseconds, 0: it is not known.
+/// The caller then calls begin_fetch() and, whatever the fetch brings, grant() or end_fetch().
+bool may_fetch_ahead(const WindowRecord& record, const Terms& terms, Millis answer) noexcept;
 
 /// A fetch begins. Returns how many tokens to fetch: a batch, less the few that are left.
 std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept;

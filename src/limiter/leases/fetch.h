@@ -68,7 +68,12 @@ public:
         return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
     }
 
-    TokenTerms token_terms() const noexcept { return terms_of_tokens(demand); }
+    /// Whether half of it is spoken for before it is answered, and not by requests of one instant, which say
+    /// nothing of the speed: it will not last twice as long as the answer takes.
+    bool is_short() const noexcept {
+        const bool later = static_cast<std::int32_t>(ticks_now() - asked) > 0;
+        return !demand.fixed() && demand.want != 0 && unclaimed * 2 <= demand.want && later;
+    }
 
     /// Whether a bucket's tokens may be dead when they come: they are for those alone that wait already.
     bool is_old() const noexcept {
@@ -82,7 +87,7 @@ public:
     bool batch = false;          // the bucket's record says that it is on its way
     std::uint32_t events = 0;    // the record's, when this began
     Millis known = 0;            // and the end of its window; 0: it had none
-    Ticks asked = 0;             // a bucket's grant is not older than this
+    Ticks asked = 0;             // its grant is not older than this
 
 private:
     friend class Fetches;

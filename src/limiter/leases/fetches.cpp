@@ -73,6 +73,9 @@ void Fetches::find_seat(Seat& seat) noexcept {
     if (found != open_.end() && found->second->unclaimed >= what.want &&
         found->second->demand.sees_bucket_as(what) && !found->second->is_old() && nodes_.primary().usable()) {
         found->second->add(seat);
+        if (found->second->is_short()) {
+            fetch_ahead(seat.key_, what);
+        }
         return;
     }
     try {
@@ -84,12 +87,22 @@ void Fetches::find_seat(Seat& seat) noexcept {
     }
 }
 
+/// Of a bucket's tokens the record knows how many are on their way.
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
-    if (is_leaving() || !nodes_.primary().usable() || open_.find(demand.id) != open_.end()) {
+    const auto found = open_.find(demand.id);
+    const bool enough = found != open_.end() && !demand.of_bucket() && !found->second->is_short();
+    if (demand.fixed() || enough || is_leaving() || !nodes_.primary().usable()) {
         return;
     }
     try {
-        Fetch& fetch = start(key, demand);
+        Demand ahead = demand;
+        ahead.want = 0;
+        Fetch& fetch = start(key, ahead);
+        if (demand.of_bucket() && !fetch.batch) {
+            close(fetch);  // others have begun so many meanwhile
+            FreeList<Fetch>::common().put_back(fetch);
+            return;
+        }
         fetch.ahead = true;
         submit(fetch);
     } catch (...) {
@@ -97,16 +110,22 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     }
 }
 
+Millis Fetches::answer_time() const noexcept {
+    return static_cast<Millis>((nodes_.primary().answer_time().smoothed().value_or(0) + 999) / 1000);
+}
+
 /// One that asks for nothing yet. `opens`: others may take seats in it; false then if one of the window is
-/// open. Of a bucket the last one is open: those of the same terms before it are spoken for. Throws
-/// std::bad_alloc.
+/// open, and not short. Of a bucket the last one is open: those of the same terms before it are spoken for.
+/// Throws std::bad_alloc.
 Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
     try {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
-            open = demand.of_bucket() && open->demand.sees_bucket_as(demand) ? &fetch : open;
+            const bool gives_way =
+                demand.of_bucket() ? open->demand.sees_bucket_as(demand) : open->is_short();
+            open = gives_way ? &fetch : open;
             opens = open == &fetch;
         }
     } catch (...) {
@@ -118,6 +137,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     fetch.ahead = false;
     fetch.events = 0;
     fetch.known = 0;
+    fetch.asked = fresh_ticks();
     return fetch;
 }
 
@@ -244,8 +264,9 @@ void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
     if (!fetch.demand.of_bucket()) {
         zone_.windows().change(fetch.demand.id, end_fetch);
     } else if (fetch.batch) {
-        zone_.windows().change(fetch.demand.id,
-                               [&](BucketRecord& record) { end_batch(record, fetch.asked, fresh_ticks()); });
+        zone_.windows().change(fetch.demand.id, [&](BucketRecord& record) {
+            end_batch(record, fetch.asked, token_terms(fetch));
+        });
     }
     Queue<Seat> seats;
     fetch.move_seats(seats);
@@ -337,13 +358,20 @@ void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexce
     }
 }
 
+TokenTerms Fetches::token_terms(const Fetch& fetch) const noexcept {
+    TokenTerms terms = terms_of_tokens(fetch.demand);
+    terms.answer = answer_time();
+    return terms;
+}
+
 /// Decides how many tokens of a bucket to ask for. `batched`: more may be asked for than the request needs,
 /// and this fetch is the one in which others take seats.
 void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     const Demand& demand = fetch.demand;
     const Millis now = now_millis();
-    const std::int64_t least = demand.want;
-    const TokenTerms terms = fetch.token_terms();
+    const bool ahead = demand.want == 0;
+    const std::int64_t least = std::max<std::int64_t>(1, demand.want);
+    const TokenTerms terms = token_terms(fetch);
     std::int64_t size = 0;
     fetch.batch = false;
     fetch.asked = terms.now;
@@ -353,9 +381,9 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
         if (!batched || are_others(record, terms)) {
             return;
         }
-        size = begin_batch(record, terms);
+        size = begin_batch(record, terms, ahead);
         fetch.batch = size != 0;
-        size = fetch.batch ? size : size_beside(record, terms);
+        size = fetch.batch || ahead ? size : size_beside(record, terms);
         if (record.reset == 0) {
             expect_bucket(record, now + demand.life);
         }
@@ -370,7 +398,7 @@ void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
     fetch.demand.least = least;
     fetch.demand.want = std::max(least, size);
     fetch.unclaimed = fetch.demand.want;
-    if (batched && size <= least) {
+    if (batched && size <= least && !ahead) {
         close(fetch);
     }
 }
@@ -412,13 +440,13 @@ void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Windo
 bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
                             Dying& dying) noexcept {
     const Millis now = now_millis();
-    const TokenTerms terms = fetch.token_terms();
+    const TokenTerms terms = token_terms(fetch);
     const Ticks end = end_of(fetch.asked, fetch.demand.life);
     sharing.end = end;
     return zone_.windows().update(fetch.demand.id, now, [&](BucketRecord& record) {
         learn_bucket(record, fetch.demand.fill, now, answer.used);
         if (fetch.batch) {
-            end_batch(record, fetch.asked, terms.now);
+            end_batch(record, fetch.asked, terms);
         }
         std::int64_t pool = alive(record, terms) + granted;
         sharing.end = oldest_end(record, terms, end);
@@ -426,7 +454,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
         counters_.add(TokenEvent::lost, take_forgotten(record, terms));
         dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
         sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
-        sharing.left_until = record.batch().end;
+        sharing.left_until = last_end(record);
     });
 }
 

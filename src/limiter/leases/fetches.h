@@ -31,8 +31,11 @@ public:
     /// valid while it waits.
     void fetch(Seat& seat, std::string_view key, const Demand& demand, Answer::Owner& owner) noexcept;
 
-    /// Fetches a batch that nobody waits for yet.
+    /// Fetches a batch that nobody waits for yet, unless batches have a fixed size, or enough is on its way.
     void fetch_ahead(std::string_view key, const Demand& demand) noexcept;
+
+    /// The time that the primary takes to answer, in milliseconds, rounded up. 0: it is not known.
+    Millis answer_time() const noexcept;
 
     /// Asks again what became of a batch, if the primary may answer now and no request asks.
     void ask_again(const UnansweredBatch& batch) noexcept;
@@ -62,6 +65,7 @@ private:
     void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
                         Sharing& sharing) noexcept;
     void tell(Sharing& sharing, const Window& answer, bool too_late) noexcept;
+    TokenTerms token_terms(const Fetch& fetch) const noexcept;
     void size_up(Fetch& fetch, bool batched) noexcept;
     void hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
     bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,

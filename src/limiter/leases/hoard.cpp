@@ -216,7 +216,7 @@ Hoard::Left Hoard::look_at_bucket(const Noted& seen, bool all) noexcept {
     zone_.windows().change(of.id, [&](BucketRecord& record) {
         dying = take_dying(record, terms, all);
         left = alive(record, terms) != 0;
-        left_until = record.batch().end;
+        left_until = last_end(record);
     });
     if (left) {
         (void)this->note(note->key(), of, left_until);

@@ -28,10 +28,11 @@ struct Spending {
 
 Spending consume_here(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
+    const Millis answer = applied.shard().fetches().answer_time();
     Spending spending;
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
         spending.consumed = consume(record, terms, cost);
-        spending.low = spending.consumed && may_fetch_ahead(record, terms);
+        spending.low = spending.consumed && may_fetch_ahead(record, terms, answer);
         spending.seen = record;
     });
     return spending;
@@ -83,10 +84,8 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
     applied.by_tokens = true;
     hold(applied, applied.cost, spending.seen.reset);
     show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
-    if (spending.low && limit.lease == lease_auto) {
-        Demand ahead = applied.demand;
-        ahead.want = 0;
-        applied.shard().fetches().fetch_ahead(applied.key, ahead);
+    if (spending.low) {
+        applied.shard().fetches().fetch_ahead(applied.key, applied.demand);
     }
     return Recalled::admitted;
 }

@@ -26,14 +26,30 @@ void hold(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
     applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, end, 0};
 }
 
-bool spend_here(AppliedLimit& applied, std::int64_t cost, BucketRecord& before) noexcept {
+bool has_needed(const AppliedLimit& applied, const BucketRecord& record) noexcept {
+    const Window known = shown_of(record, *applied.bucket, now_millis());
+    return applied.bucket->burst() - known.used >= needed(applied);
+}
+
+/// The result of spending tokens that are at hand.
+struct BucketSpending {
     bool spent = false;
-    const TokenTerms terms = terms_of_tokens(applied.demand);
+    bool low = false;  ///< more should be fetched before they run out
+    Ticks end = 0;     ///< when those that were spent would have died
+    BucketRecord before;
+};
+
+BucketSpending spend_here(AppliedLimit& applied, std::int64_t cost) noexcept {
+    BucketSpending spending;
+    TokenTerms terms = terms_of_tokens(applied.demand);
+    terms.answer = applied.shard().fetches().answer_time();
     applied.zone->windows().change(applied.id, [&](BucketRecord& record) {
-        before = record;
-        spent = spend(record, terms, cost);
+        spending.before = record;
+        spending.end = first_end(record, terms.now);
+        spending.spent = spend(record, terms, cost);
+        spending.low = spending.spent && may_fetch_ahead(record, terms) && has_needed(applied, record);
     });
-    return spent;
+    return spending;
 }
 
 }  // namespace
@@ -56,11 +72,14 @@ Recalled LeaseBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
     applied.demand = demand_of(applied);
     applied.demand.batch = std::min(static_cast<std::int64_t>(applied.limit.lease), applied.bucket->burst());
     applied.demand.life = applied.life;
-    BucketRecord before;
-    if (spend_here(applied, applied.cost, before)) {
+    const BucketSpending spending = spend_here(applied, applied.cost);
+    if (spending.spent) {
         applied.by_tokens = true;
-        hold(applied, applied.cost, before.batch().end);
-        show_bucket(applied, before, 0, now);
+        hold(applied, applied.cost, spending.end);
+        show_bucket(applied, spending.before, 0, now);
+        if (spending.low) {
+            applied.shard().fetches().fetch_ahead(applied.key, applied.demand);
+        }
         return Recalled::admitted;
     }
     return recall_for(applied, needed(applied), now);
@@ -114,8 +133,7 @@ void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     }
     count_spent(applied, std::min(due, holding.cost));
     const std::int64_t rest = due - std::min(due, holding.cost);
-    BucketRecord before;
-    if (rest != 0 && spend_here(applied, rest, before)) {
+    if (rest != 0 && spend_here(applied, rest).spent) {
         count_spent(applied, rest);
     } else if (rest != 0 && !applied.in_doubt()) {
         charge_late(applied, rest, now);

@@ -77,10 +77,10 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
         }
     });
     if (gone && note->kind == DebtKind::bucket_tokens) {
-        zone.windows().change(window_id_of(seen.id, *note), [&](BucketRecord& record) {
-            const bool dead = record.mark == note->terms() && !are_alive(record.batch().end, fresh_ticks());
-            record.leased = dead ? 0 : record.leased;
-        });
+        const NotedBucketTokens& noted = note->bucket_tokens;
+        const TokenTerms terms = terms_of_tokens(noted.token, noted.fill, noted.life, fresh_ticks());
+        zone.windows().change(window_id_of(seen.id, *note),
+                              [&](BucketRecord& record) { (void)take_dying(record, terms, false); });
     }
 }
 
