@@ -26,7 +26,7 @@ my sub takes ($key, $kind, $with = 0) {
     return cmp_ok abs($is - $says), '<=', $says / 5, "$kind, with $with: $says as the table says, $is here";
 }
 
-$nginx->get("/$_", 'X-Client' => '203.0.113.7') for qw(window lease bucket bucket-lease);
+$nginx->get("/$_", 'X-Client' => '203.0.113.7') for qw(window lease lease bucket bucket-lease);    # the second one of a lease takes a batch
 wait_until { scalar(my @keys = $redis->keys) == 4 } what => 'four keys';
 takes('rl:core/3600:addr:203.0.113.7', 'a window');
 takes('rl:held/3600:addr:203.0.113.7', 'a window in `lease`: numbers of calls (`g:`)', 1);

@@ -41,17 +41,78 @@ TEST(LeaseInterval, ATwentiethOfThePeriodAndFiveSecondsAtMost) {
     EXPECT_EQ(lease_interval(max_period), 5000);
 }
 
-TEST(Batch, BeginsWithAThousandthOfTheLimit) {
-    for (const auto& [limit, first] : {std::pair<std::int64_t, std::int64_t>{0, 1},
-                                       {1, 1},
-                                       {1000, 1},
-                                       {1001, 2},
-                                       {100'000, 100},
-                                       {max_limit, 1'000'000'000}}) {
+/// The pace of batches of 150 tokens, of a limit of 100,000.
+constexpr std::uint32_t pace_of_150 = start_pace + 1;
+
+WindowRecord with_batches_of_150(std::int64_t tokens, std::int64_t used, Millis at = now) {
+    WindowRecord record = with_tokens(100'000, tokens, used, at);
+    record.pace = pace_of_150;
+    return record;
+}
+
+std::int64_t fetched_at(WindowRecord record, Millis at, std::int64_t limit = 100'000) {
+    return begin_fetch(record, hourly(limit, at));
+}
+
+TEST(Batch, BeginsWithOneToken) {
+    for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1001}, max_limit}) {
         WindowRecord record = with_id();
-        EXPECT_EQ(begin_fetch(record, hourly(limit)), first) << limit;
-        EXPECT_EQ(record.pace, start_pace);
+        EXPECT_EQ(begin_fetch(record, hourly(limit)), 1) << limit;
+        EXPECT_EQ(record.pace, 0U);
     }
+}
+
+TEST(Batch, FollowsTheSecondRequestCloseByOrTheThird) {
+    struct Case {
+        Millis pause;
+        std::vector<std::int64_t> sizes;
+    };
+    for (const Case& of : {Case{1, {1, 100, 225}}, Case{interval / 8 - 1, {1, 30, 67, 150}},
+                           Case{interval - 1, {1, 1, 4, 9}}, Case{interval, {1, 1, 1, 1}}}) {
+        WindowRecord record = with_id();
+        Millis at = now;
+        for (const std::int64_t size : of.sizes) {
+            EXPECT_EQ(begin_fetch(record, hourly(100'000, at)), size) << of.pause;
+            record.reset = reset;
+            record.confirmed = true;
+            at += of.pause;
+        }
+    }
+}
+
+TEST(Batch, BeginsWithFourWhereTheLimitIsSmall) {
+    WindowRecord record = with_tokens(100, 0, 1);
+    EXPECT_EQ(begin_fetch(record, hourly(100)), 4);
+}
+
+TEST(Batch, OfAColdKeyIsOneTokenAgain) {
+    EXPECT_EQ(fetched_at(with_batches_of_150(0, 100), now + 29'999), 150);
+    EXPECT_EQ(fetched_at(with_batches_of_150(0, 100), now + 30'000), 1);
+    const WindowRecord ended = with_batches_of_150(0, 100, reset - 1000);
+    EXPECT_EQ(fetched_at(ended, reset), 150) << "of another window: the key is the same";
+}
+
+TEST(Batch, GoesOnFromOneOnItsWayWhereNoWindowIsOpen) {
+    WindowRecord record = with_id();
+    const std::uint32_t second = next_pace(0, 0, {100'000, period});
+    EXPECT_EQ(begin_fetch(record, hourly(100'000), second), 100);
+    record = with_id();
+    EXPECT_EQ(begin_fetch(record, hourly(100'000), next_pace(second, 0, {100'000, period})), 225);
+    EXPECT_EQ(next_pace(max_pace, 0, {100'000, period}), max_pace);
+}
+
+TEST(ReserveAlone, WhereABatchIsNoMoreThanTheCost) {
+    WindowRecord record = with_tokens(100'000, 0, 100);
+    EXPECT_TRUE(reserve_alone(record, hourly(100'000, now + interval), 1));
+    EXPECT_FALSE(record.fetching);
+    EXPECT_EQ(record.asked, static_cast<std::uint32_t>(now + interval));
+    const WindowRecord before = record;
+    EXPECT_FALSE(reserve_alone(record, hourly(100'000, now + interval + 1), 99)) << "close by";
+    EXPECT_EQ(record, before);
+    EXPECT_TRUE(reserve_alone(record, hourly(100'000, now + interval + 1), 100));
+    EXPECT_FALSE(reserve_alone(record, hourly(100'000, reset), 1)) << "no window is open";
+    WindowRecord none = with_id();
+    EXPECT_FALSE(reserve_alone(none, hourly(100'000), 1));
 }
 
 TEST(Batch, NeverMoreThanATwentiethOfTheLimitNorAQuarterOfWhatIsLeft) {
@@ -82,15 +143,15 @@ TEST(Batch, NeverMoreThanATwentiethOfTheLimitNorAQuarterOfWhatIsLeft) {
 }
 
 TEST(Batch, IsNotBoundByWhatWasUsedInTheLastWindow) {
-    WindowRecord record = with_tokens(100'000, 0, 100'000);
+    const WindowRecord record = with_batches_of_150(0, 100'000);
     EXPECT_EQ(batch_size(record, hourly(100'000)), 1);
-    EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 100);
+    EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 150);
 }
 
-TEST(Batch, GrowsByHalfWhileUsedUpQuickly) {
-    WindowRecord record = with_tokens(100'000, 0, 100);
+TEST(Batch, MoreThanDoublesWhileUsedUpQuickly) {
+    WindowRecord record = with_batches_of_150(0, 100);
     Millis at = now;
-    for (const std::int64_t size : {150, 225, 338, 507, 760, 1140, 1709}) {
+    for (const std::int64_t size : {338, 760, 1709, 3845, 5000}) {
         at += interval - 1;
         EXPECT_EQ(begin_fetch(record, hourly(100'000, at)), size);
         grant_at(record, 100'000, 0, at);
@@ -98,17 +159,16 @@ TEST(Batch, GrowsByHalfWhileUsedUpQuickly) {
 }
 
 TEST(Batch, DoesNotGrowIfItLastsAnInterval) {
-    WindowRecord record = with_tokens(100'000, 0, 100);
-    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 100);
-    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval - 1)), 150);
+    EXPECT_EQ(fetched_at(with_batches_of_150(0, 100), now + interval), 150);
+    EXPECT_EQ(fetched_at(with_batches_of_150(0, 100), now + interval - 1), 338);
 }
 
 TEST(Batch, DoesNotGrowBeforeThePrimaryNamedTheWindow) {
     WindowRecord record = with_id();
     EXPECT_TRUE(enter(record, hourly(100'000)));
     record.asked = static_cast<std::uint32_t>(now);
-    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100);
-    EXPECT_EQ(record.pace, start_pace);
+    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 1);
+    EXPECT_EQ(record.pace, 0U);
 }
 
 TEST(Batch, DoesNotGrowWhereItIsCut) {
@@ -132,16 +192,14 @@ TEST(Batch, DoesNotGrowWhereItIsCut) {
 }
 
 TEST(Batch, PaceOutlivesTheWindow) {
-    WindowRecord record = with_tokens(100'000, 0, 100);
-    begin_fetch(record, hourly(100'000));
-    EXPECT_EQ(record.pace, start_pace + 1);
+    WindowRecord record = with_batches_of_150(0, 100);
     learn(record, hourly(100'000, reset), {1, reset + period * 1000});
-    EXPECT_EQ(record.pace, start_pace + 1);
+    EXPECT_EQ(record.pace, pace_of_150);
     EXPECT_EQ(batch_size(record, hourly(100'000, reset)), 150);
 }
 
 TEST(FetchAhead, WhenLessThanAnEighthOfABatchIsLeft) {
-    WindowRecord record = with_tokens(100'000, 13, 100);
+    WindowRecord record = with_batches_of_150(19, 100);
     for (const bool ahead : {false, false, true}) {
         EXPECT_EQ(may_fetch_ahead(record, hourly(100'000), 0), ahead) << at_hand(record);
         EXPECT_TRUE(consume(record, hourly(100'000), 1));
@@ -149,18 +207,17 @@ TEST(FetchAhead, WhenLessThanAnEighthOfABatchIsLeft) {
 }
 
 TEST(FetchAhead, FetchesABatchLessWhatIsLeft) {
-    WindowRecord record = with_tokens(100'000, 11, 100);
-    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 89);
-    record.leased = 12;
-    EXPECT_EQ(begin_fetch(record, hourly(100'000, now + interval)), 100)
-        << "a request needs more than is left";
-    record.leased = 11;
+    WindowRecord record = with_batches_of_150(17, 100);
+    EXPECT_EQ(fetched_at(record, now + interval), 133);
+    record.leased = 18;
+    EXPECT_EQ(fetched_at(record, now + interval), 150) << "a request needs more than is left";
+    record.leased = 17;
     record.reset = now;
-    EXPECT_EQ(begin_fetch(record, hourly(100'000)), 100) << "the tokens at hand are those of another window";
+    EXPECT_EQ(fetched_at(record, now), 150) << "the tokens at hand are those of another window";
 }
 
 TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
-    WindowRecord record = with_tokens(100'000, 1, 99'999);
+    WindowRecord record = with_batches_of_150(1, 99'999);
     record.used = 99'968;
     EXPECT_FALSE(may_fetch_ahead(record, hourly(100'000), 0)) << "a batch of eight is not low with one";
     record.leased = 0;
@@ -174,7 +231,7 @@ TEST(FetchAhead, NotIfNothingIsLeftToFetch) {
 
 TEST(FetchAhead, NotBesideAFetchOnItsWay) {
     const auto low = [](const WindowRecord& record) { return may_fetch_ahead(record, hourly(100'000), 0); };
-    WindowRecord record = with_tokens(100'000, 1, 100);
+    WindowRecord record = with_batches_of_150(1, 100);
     begin_fetch(record, hourly(100'000));
     EXPECT_FALSE(low(record));
     end_fetch(record);
@@ -238,6 +295,14 @@ TEST(Surplus, IsNothingAMomentAfterAGrant) {
     EXPECT_EQ(surplus(rested, look_after(interval * 10, 120)), 120) << "nobody looked for a long time";
 }
 
+TEST(Surplus, OfAFewTokensIsNothingForThreeIntervalsAfterTheirGrant) {
+    const WindowRecord record = with_tokens(100'000, 7, 100);
+    EXPECT_EQ(surplus(record, look_after(3 * interval - 1, 7)), 0) << "the next requests will want them";
+    EXPECT_EQ(surplus(record, look_after(3 * interval, 7)), 7);
+    EXPECT_EQ(surplus(record, look_after(3 * interval - 1, 7, true)), 7) << "of a fixed batch";
+    EXPECT_EQ(surplus(with_tokens(100'000, 8, 100), look_after(interval, 8)), 8);
+}
+
 TEST(Surplus, AskingInVainDoesNotKeepTokens) {
     WindowRecord record = with_tokens(100'000, 0, 100);
     grant_at(record, 100'000, 60, now + interval / 2);
@@ -263,11 +328,11 @@ TEST(Surplus, WithFixedBatchesIsOnlyWhatTheWindowDoesNotNeed) {
 TEST(Surplus, AClockThatStandsOrGoesBackIsNoSpeed) {
     for (const Millis time : {Millis{0}, Millis{-1}, -interval, -interval * 1000}) {
         for (const std::int64_t before : {std::int64_t{0}, std::int64_t{100}, std::int64_t{101}, max_limit}) {
-            WindowRecord record = with_tokens(100'000, 100, 200);
+            WindowRecord record = with_batches_of_150(100, 200);
             const std::int64_t tokens = take_surplus(record, look_after(time, before));
             EXPECT_EQ(tokens + at_hand(record), 100) << time << ' ' << before;
             EXPECT_TRUE(tokens == 0 || tokens == 100) << time << ' ' << before;
-            EXPECT_EQ(record.pace, start_pace) << time << ' ' << before;
+            EXPECT_EQ(record.pace, pace_of_150) << time << ' ' << before;
         }
     }
     WindowRecord ended = with_tokens(100'000, 100, 200);
@@ -296,19 +361,19 @@ TEST(TakeSurplus, BatchesShrinkUntilTheyLastThreeIntervals) {
         std::int64_t batch;
     };
     const Case cases[] = {
-        {"idle: to less than half", 60, whole, look_after(interval, 60), 60, 2, 45},
-        {"slow: to what is spent in that time", 95, whole, look_after(interval, 100), 80, 5, 14},
-        {"half: to less than half in any case", 100, whole, look_after(interval, 116), 52, 2, 45},
-        {"used", 100, whole, look_after(interval, 130), 0, 0, 100},
-        {"fast before the end", 100, interval + 1000, look_after(interval, 200), 80, 0, 100},
-        {"a short look says little", 100, whole, look_after(interval / 4, 100), 100, 0, 100},
-        {"fixed", 60, whole, look_after(interval, 60, true), 60, 0, 100},
+        {"idle: to less than half", 60, whole, look_after(interval, 60), 60, 2, 67},
+        {"slow: to what is spent in that time", 95, whole, look_after(interval, 100), 80, 6, 14},
+        {"half: to less than half in any case", 100, whole, look_after(interval, 116), 52, 3, 45},
+        {"used", 100, whole, look_after(interval, 130), 0, 0, 150},
+        {"fast before the end", 100, interval + 1000, look_after(interval, 200), 80, 0, 150},
+        {"a short look says little", 100, whole, look_after(interval / 4, 100), 100, 0, 150},
+        {"fixed", 60, whole, look_after(interval, 60, true), 60, 0, 150},
     };
     for (const Case& one : cases) {
-        WindowRecord record = with_tokens(100'000, one.tokens, 100);
+        WindowRecord record = with_batches_of_150(one.tokens, 100);
         record.reset = now + one.ends_in;
         EXPECT_EQ(take_surplus(record, one.look), one.taken) << one.name;
-        EXPECT_EQ(record.pace, start_pace - one.steps) << one.name;
+        EXPECT_EQ(record.pace, pace_of_150 - one.steps) << one.name;
         EXPECT_EQ(batch_size(record, hourly(100'000)), one.batch) << one.name;
     }
 }
@@ -317,11 +382,12 @@ TEST(TakeSurplus, ABatchOfOneIsSmallEnough) {
     WindowRecord record = with_tokens(5000, 5, 5);
     for (int i = 0; i < 20; ++i) {
         record.leased = 1;
-        EXPECT_EQ(take_surplus(record, look_after(interval, 1)), 1);
+        EXPECT_EQ(take_surplus(record, look_after(3 * interval, 1)), 1);
     }
     EXPECT_EQ(batch_size(record, hourly(5000)), 1);
+    EXPECT_EQ(record.pace, 0U);
     begin_fetch(record, hourly(5000));
-    EXPECT_EQ(batch_size(record, hourly(5000)), 2) << "one step of growth is enough";
+    EXPECT_EQ(batch_size(record, hourly(5000)), 5) << "asked for again at once";
     WindowRecord least = with_tokens(max_limit, 100, 100);
     least.pace = 0;
     EXPECT_EQ(take_surplus(least, look_after(interval, 100)), 100);

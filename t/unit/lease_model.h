@@ -115,6 +115,7 @@ private:
         std::int64_t places = 0;
         std::uint32_t events = 0;
         std::size_t worker = 0;
+        std::uint32_t pace = 0;
     };
 
     Terms terms(Millis now) const { return {rate_, Truth::redis, now + rate_.period * 1000, now}; }
@@ -135,15 +136,17 @@ private:
     }
 
     void fetch(std::int64_t waiting, Millis now) {
-        const bool batched = open_[worker_] == nullptr;
+        const Fetch* const before = open_[worker_];
+        const bool batched = before == nullptr || before->places == 0;
         std::int64_t size = 1;
         if (batched) {
-            size = begin_fetch(record_, terms(now));
+            size =
+                begin_fetch(record_, terms(now), before != nullptr ? next_pace(before->pace, 0, rate_) : 0);
             note(now + rate_.period * 1000, 0, now);
         }
         const auto events = static_cast<std::uint32_t>(record_.events);
-        fetches_.push_back(
-            {now + round_trip_, primary_.reserve(size, 1, now), waiting, size - waiting, events, worker_});
+        fetches_.push_back({now + round_trip_, primary_.reserve(size, 1, now), waiting, size - waiting,
+                            events, worker_, static_cast<std::uint32_t>(record_.pace)});
         open_[worker_] = batched ? &fetches_.back() : open_[worker_];
         ++counts.fetches;
     }
@@ -154,6 +157,7 @@ private:
         }
         const ModelPrimary::Answer& answer = fetch.answer;
         const bool kept = grant(record_, terms(now), answer.window, answer.granted, {fetch.events, 0, 6000});
+        record_.pace = std::max<std::uint32_t>(record_.pace, fetch.pace);
         std::int64_t tokens = kept ? 0 : answer.granted;
         std::int64_t handed_out = 0;
         for (; fetch.waiting > 0 && (kept ? consume(record_, terms(now), 1) : tokens-- > 0);

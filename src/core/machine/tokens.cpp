@@ -10,9 +10,25 @@ namespace rate_limit {
 
 namespace {
 
+constexpr Millis kept_intervals = 3;   // tokens that are spent in this time are kept
+constexpr Millis first_intervals = 4;  // the first batch is no more than is spent in this time
+constexpr std::int64_t few_first = 4;  // tokens of the first batch where the limit is small
+constexpr std::int64_t few = 7;        // so many are kept for that time after their grant
+
+/// A key that was not asked for in this time is cold; one with batches in twice this time, in which these are
+/// spent.
+constexpr Millis cold_after = 15'000;
+
+/// After this part of a period the primary's last word says little of what is left.
+constexpr int known_for = 8;
+
 constexpr double growth = 1.5;
-constexpr std::uint32_t shrinking = 2;  // the fewest steps that batches shrink by: to 1 / 2.25
-constexpr Millis kept_intervals = 3;    // tokens that are spent in this time are kept
+constexpr std::uint32_t steps_up = 2;    // to more than twice as much
+constexpr std::uint32_t steps_down = 2;  // the fewest: to less than half
+
+/// A batch of this pace and the one below is what a request costs; the upper one is after a request that
+/// followed another.
+constexpr std::uint32_t single_pace = 1;
 
 /// How large a batch of each pace is, compared with that of start_pace.
 constexpr std::array<double, max_pace + 1> paces() noexcept {
@@ -36,9 +52,13 @@ void add_tokens(WindowRecord& record, std::int64_t tokens) noexcept {
     record.leased = static_cast<std::uint64_t>(std::min(most, at_hand(record) + tokens));
 }
 
-/// How large a batch of this pace would be if nothing bounded it.
+/// How large a batch of this pace is if nothing bounds it.
+double wanted(std::uint32_t pace, std::int64_t limit) noexcept {
+    return pace <= single_pace ? 1 : std::max(1.0, static_cast<double>(limit) / 1000) * factors[pace];
+}
+
 double wanted(const WindowRecord& record, std::int64_t limit) noexcept {
-    return std::max(1.0, static_cast<double>(limit) / 1000) * factors[record.pace];
+    return wanted(record.pace, limit);
 }
 
 /// The bound of a batch: see batch_size().
@@ -102,11 +122,19 @@ void shrink(WindowRecord& record, const Look& look) noexcept {
     }
     const auto limit = static_cast<std::int64_t>(record.limit);
     const auto too_large = [&](std::uint32_t steps) {
-        return steps < shrinking || (needed > 0 && wanted(record, limit) > needed);
+        return steps < steps_down || (needed > 0 && wanted(record, limit) > needed);
     };
-    for (std::uint32_t steps = 0; record.pace > 0 && wanted(record, limit) > 1 && too_large(steps); ++steps) {
+    for (std::uint32_t steps = 0; wanted(record, limit) > 1 && too_large(steps); ++steps) {
         record.pace = record.pace - 1;
     }
+    record.pace = wanted(record, limit) > 1 ? record.pace : 0;
+}
+
+/// A few tokens that were granted of late, of which none was spent since the last look: the next requests
+/// will want them, and to give them back costs as much as they save.
+bool are_few_and_young(const WindowRecord& record, const Look& look) noexcept {
+    return !look.fixed && at_hand(record) <= few &&
+           since(record.changed, look.now) < kept_intervals * lease_interval(look.period);
 }
 
 }  // namespace
@@ -137,17 +165,53 @@ bool may_fetch_ahead(const WindowRecord& record, const Terms& terms, Millis answ
     return is_low(record, size) || runs_out(record, size, terms.now, answer);
 }
 
-std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept {
-    const bool open = is_open(record, terms.rate.period, terms.now);
-    const auto lasted = static_cast<std::uint32_t>(terms.now) - record.asked;
-    if (open && record.confirmed && record.pace < max_pace &&
-        lasted < static_cast<std::uint32_t>(lease_interval(terms.rate.period)) &&
-        wanted(record, terms.rate.limit) < largest_batch(record, terms)) {
-        record.pace = record.pace + 1;
+std::uint32_t next_pace(std::uint32_t pace, Millis ago, const Rate& rate) noexcept {
+    const Millis interval = lease_interval(rate.period);
+    if (ago >= interval) {
+        return pace;
     }
+    if (pace > single_pace) {
+        return std::min(max_pace, pace + steps_up);
+    }
+    if (pace < single_pace && ago >= interval / 8) {
+        return single_pace;
+    }
+    const Millis spent = first_intervals * interval / std::max<Millis>(1, ago);
+    const auto most =
+        static_cast<double>(std::min(spent, std::max<std::int64_t>(few_first, rate.limit / 1000)));
+    std::uint32_t first = single_pace + 1;
+    while (first < max_pace && wanted(first + 1, rate.limit) <= most) {
+        ++first;
+    }
+    return first;
+}
+
+std::int64_t begin_fetch(WindowRecord& record, const Terms& terms, std::uint32_t pace) noexcept {
+    const bool open = is_open(record, terms.rate.period, terms.now);
+    const Millis ago = since(record.asked, terms.now);
+    if (ago >= (record.pace > single_pace ? 2 * cold_after : cold_after)) {
+        record.pace = 0;
+    } else if (open && record.confirmed && wanted(record, terms.rate.limit) < largest_batch(record, terms)) {
+        record.pace = next_pace(record.pace, ago, terms.rate);
+    }
+    record.pace = open ? record.pace : std::max<std::uint32_t>(record.pace, pace);
+    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.answered = false;
     record.fetching = open;
     const std::int64_t size = batch_size(record, terms);
     return size - (open && is_low(record, size) ? at_hand(record) : 0);
+}
+
+bool reserve_alone(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
+    WindowRecord asked = record;
+    const Millis ago = since(record.asked, terms.now);
+    if (!is_open(record, terms.rate.period, terms.now) || ago > terms.rate.period * 1000 / known_for ||
+        begin_fetch(asked, terms) > cost) {
+        return false;
+    }
+    asked.fetching = record.fetching;
+    record = asked;
+    return true;
 }
 
 void end_fetch(WindowRecord& record) noexcept {
@@ -183,7 +247,7 @@ std::int64_t surplus(const WindowRecord& record, const Look& look) noexcept {
     const Millis ends_in = record.reset - look.now;
     const Millis kept_for =
         look.fixed ? ends_in : std::min(ends_in, kept_intervals * lease_interval(look.period));
-    if (look.before <= at_hand(record) && !have_rested(record, look)) {
+    if (look.before <= at_hand(record) && (!have_rested(record, look) || are_few_and_young(record, look))) {
         return 0;
     }
     return worth_refunding(record, needed_in(kept_for, record, look));

@@ -12,9 +12,11 @@ namespace rate_limit {
 /// can spend them only in that window. Redis counts them in its `used` from the moment it grants them.
 ///
 /// The number of tokens that a worker fetches at a time, a batch, adapts to the demand, as Rockset proposed
-/// and left open ("How we built a distributed rate limiter"): it begins with a thousandth of the limit, grows
-/// by half when a batch is used up quickly, and shrinks to less than half when half of the tokens at hand are
-/// refunded.
+/// and left open ("How we built a distributed rate limiter"). A key that was not asked for in the last
+/// seconds is cold: a request takes what it costs, no more. A batch begins with the second of two requests
+/// within an eighth of a lease_interval(), or the third of three within one after another: with a thousandth
+/// of the limit, or what is spent in four intervals at that speed. It more than doubles when it is used up
+/// quickly, and shrinks to less than half when half of the tokens at hand are refunded.
 
 /// A batch that does not last this long was used up quickly. Workers look for tokens to refund once in this
 /// time, too. In milliseconds, for a window of this period, in seconds.
@@ -38,8 +40,16 @@ bool consume(WindowRecord& record, const Terms& terms, std::int64_t cost) noexce
 /// The caller then calls begin_fetch() and, whatever the fetch brings, grant() or end_fetch().
 bool may_fetch_ahead(const WindowRecord& record, const Terms& terms, Millis answer) noexcept;
 
-/// A fetch begins. Returns how many tokens to fetch: a batch, less the few that are left.
-std::int64_t begin_fetch(WindowRecord& record, const Terms& terms) noexcept;
+/// A fetch begins. Returns how many tokens to fetch: a batch, less the few that are left. `pace`: the least,
+/// where no window is open here yet but a batch is on its way.
+std::int64_t begin_fetch(WindowRecord& record, const Terms& terms, std::uint32_t pace = 0) noexcept;
+
+/// The pace of a batch, where the last one, of this pace, was asked for so many milliseconds ago.
+std::uint32_t next_pace(std::uint32_t pace, Millis ago, const Rate& rate) noexcept;
+
+/// True if the request had better take its cost alone, by a call of its own: it costs as much as a batch, or
+/// more, in a window that is open. Notes that it asks.
+bool reserve_alone(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept;
 
 /// The fetch ended without an answer.
 void end_fetch(WindowRecord& record) noexcept;
@@ -68,7 +78,8 @@ struct Look {
 /// speed since the last look, in the next three intervals or before the window ends, whichever is sooner.
 /// With batches of fixed size only those that will not be spent before the window ends. 0 if that is less
 /// than half of the tokens at hand; and if none were spent since the last look, but some were granted a
-/// moment ago, so that the speed is not known yet.
+/// moment ago, so that the speed is not known yet, or seven tokens or fewer are left that were granted in the
+/// last three intervals.
 std::int64_t surplus(const WindowRecord& record, const Look& look) noexcept;
 
 /// Takes the surplus out of the record, for the caller to refund, and returns how many tokens it is. Batches

@@ -20,10 +20,7 @@ struct [[gnu::may_alias]] WindowRecord {
     static constexpr std::uint32_t max_in_flight = (1U << 21) - 1;
     static constexpr std::uint32_t max_unanswered = (1U << 23) - 1;
 
-    WindowRecord() noexcept {
-        make_new(*this);
-        pace = start_pace;
-    }
+    WindowRecord() noexcept { make_new(*this); }
 
     WindowId id;
     Millis reset;  ///< the window's end; 0: no window
@@ -63,7 +60,7 @@ struct [[gnu::may_alias]] WindowRecord {
     Truth truth : 1;
     bool confirmed : 1;      ///< false: the reset is this machine's proposal
     bool fetching : 1;       ///< a worker fetches tokens ahead
-    std::uint32_t pace : 5;  ///< outlives the window
+    std::uint32_t pace : 5;  ///< of batches: see core/machine/tokens.h; outlives the window
     RecordKind kind : 3;
 };
 static_assert(sizeof(WindowRecord) == sizeof(Record), "a record");

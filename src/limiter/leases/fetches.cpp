@@ -119,12 +119,14 @@ Millis Fetches::answer_time() const noexcept {
 /// Throws std::bad_alloc.
 Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
+    std::uint32_t pace = 0;
     try {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
             const bool gives_way =
                 demand.of_bucket() ? open->demand.sees_bucket_as(demand) : open->is_short();
+            pace = gives_way && open != &fetch ? next_pace(open->pace, 0, demand.rate) : 0;
             open = gives_way ? &fetch : open;
             opens = open == &fetch;
         }
@@ -135,6 +137,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     fetch.fetches = this;
     fetch.parts = demand.fixed() ? 1 : parts_of_rest;
     fetch.ahead = false;
+    fetch.pace = pace;
     fetch.events = 0;
     fetch.known = 0;
     fetch.asked = fresh_ticks();
@@ -161,7 +164,10 @@ Fetch& Fetches::start(std::string_view key, const Demand& demand) {
             reset = record.reset;  // that the tokens at hand are noted with
         }
         fetch.known = record.reset;
-        size = batched ? begin_fetch(record, terms) : 0;
+        if (batched) {
+            size = begin_fetch(record, terms, fetch.pace);
+            fetch.pace = record.pace;
+        }
         fetch.events = record.events;
     });
     size = batched && demand.fixed() ? demand.batch : size;
@@ -308,6 +314,7 @@ bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Wind
     (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
         lost = at_hand(record);
         kept = grant(record, terms, answer, granted, question);
+        record.pace = fetch.known == 0 ? std::max<std::uint32_t>(record.pace, fetch.pace) : record.pace;
         lost += (kept ? granted : 0) - at_hand(record);
         if (!kept) {
             return;

@@ -37,6 +37,9 @@ public:
     /// The time that the primary takes to answer, in milliseconds, rounded up. 0: it is not known.
     Millis answer_time() const noexcept;
 
+    /// Whether requests may find seats, or show that they follow one another quickly.
+    bool is_asking(const WindowId& id) const noexcept { return open_.find(id) != open_.end(); }
+
     /// Asks again what became of a batch, if the primary may answer now and no request asks.
     void ask_again(const UnansweredBatch& batch) noexcept;
 

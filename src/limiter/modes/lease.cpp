@@ -55,8 +55,25 @@ void give_back_all(AppliedLimit& applied) noexcept {
     }
 }
 
+/// The key is not asked for often enough for a batch: the request asks as in charge_refund.
+bool asks_alone(AppliedLimit& applied, Millis now) noexcept {
+    if (applied.cost == 0) {
+        return true;
+    }
+    if (applied.demand.fixed() || applied.recalled == Recalled::to_confirm ||
+        applied.shard().fetches().is_asking(applied.id)) {
+        return false;
+    }
+    const Terms terms = terms_of(applied, now);
+    bool alone = false;
+    applied.zone->windows().change(
+        applied.id, [&](WindowRecord& record) { alone = reserve_alone(record, terms, applied.cost); });
+    return alone;
+}
+
 /// Spends tokens that this machine fetched from the primary in advance, a batch at a time. A request that
-/// costs nothing has none to spend: it only asks whether the limit is passed, as in charge_refund.
+/// costs nothing has none to spend: it only asks whether the limit is passed, as in charge_refund. So does
+/// one of a key that is seldom asked for, for what it costs.
 class Lease final : public ChargeRefund {
 public:
     bool recalls_first(const AppliedLimit& /*applied*/, bool /*alone*/) const noexcept override {
@@ -69,14 +86,15 @@ public:
 };
 
 Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
-    const Limit& limit = applied.limit;
-    applied.demand = {applied.id,
-                      applied.verdict.rate,
-                      applied.kind(),
-                      applied.cost,
-                      applied.cost,
-                      0,
-                      static_cast<std::int64_t>(limit.lease)};
+    if (std::holds_alternative<std::monostate>(applied.asked)) {
+        applied.demand = {applied.id,
+                          applied.verdict.rate,
+                          applied.kind(),
+                          applied.cost,
+                          applied.cost,
+                          0,
+                          static_cast<std::int64_t>(applied.limit.lease)};
+    }
     const Spending spending = consume_here(applied, applied.cost, now);
     if (!spending.consumed) {
         return ChargeRefund::recall(applied, now);
@@ -91,7 +109,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
 }
 
 void Lease::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
-    if (applied.cost == 0) {
+    if (asks_alone(applied, now_millis())) {
         ChargeRefund::ask(applied, owner);
     } else {
         applied.shard().fetches().fetch(applied.asked.emplace<Seat>(), applied.key, applied.demand, owner);
@@ -99,7 +117,7 @@ void Lease::ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept {
 }
 
 Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
-    if (applied.cost == 0) {
+    if (std::holds_alternative<Reservation>(applied.asked)) {
         return ChargeRefund::admit(applied, now);
     }
     if (applied.answer()->failure() != nullptr) {
@@ -115,6 +133,11 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
 
 /// Charges what the tokens do not cover: from other tokens at hand, or at the primary.
 void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
+    if (applied.cost != 0 && applied.holding.kind != Holding::Kind::tokens &&
+        std::holds_alternative<Reservation>(applied.asked)) {
+        ChargeRefund::settle(applied, due, now);
+        return;
+    }
     if (due == 0) {
         give_back_all(applied);
         return;
@@ -124,6 +147,10 @@ void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
         const Holding holding = applied.take_holding();
         if (due < holding.cost) {
             give_back(applied, holding.cost - due, holding.reset);
+        }
+        if (std::holds_alternative<Seat>(applied.asked)) {
+            applied.zone->windows().change(
+                applied.id, [&](WindowRecord& record) { note_lasting(record, holding.reset); });
         }
         count_spent(applied, std::min(due, holding.cost));
         rest = due > holding.cost ? due - holding.cost : 0;

@@ -31,7 +31,9 @@ my $steady = RateLimit::Process->start(name => 'steady', run => sub {
 
 $_->stand_at(time) for @nginx;    # nothing goes back yet
 is_deeply requests($one, 'auto', 'k', 1), {200 => 1}, 'auto: a request passes';
-is used('auto', 'k'), 100, 'with a thousandth of the limit';
+is used('auto', 'k'), 1, 'with what it costs';
+is_deeply requests($one, 'auto', 'k', 1), {200 => 1}, 'auto: so does the next one';
+is used('auto', 'k'), 101, 'with a thousandth of the limit';
 is_deeply requests($one, 'fixed', 'k', 3), {200 => 3}, 'fixed: three pass';
 is used('fixed', 'k'), 20, 'with a batch';
 is $one->get('/fixed', 'X-Key' => 'exempt', 'If-None-Match' => '*')->status, 304, 'one is exempt';
@@ -45,7 +47,7 @@ $redis->cmd('HSET', 'rl:fixed/60:moved', used => 44, reset => $later + 1);
 is_deeply requests($other, 'fixed', 'k', 50), {200 => 40, 429 => 10}, 'another machine spends what there is';
 $_->travel('+0') for @nginx;
 wait_until { used('fixed', 'k') == 43 } what => 'what is over';
-wait_until { used('auto', 'k') == 1 } what => 'that of auto';
+wait_until { used('auto', 'k') == 2 } what => 'that of auto';
 wait_until { used('fixed', 'exempt') == 0 } what => 'that of the exempt one';
 is_deeply [map { stored(@$_)->{reset} } @idle], [(map { $before{$_}{reset} } @idle[0, 1]), undef],
     'what is over goes back when idle: the windows stay as they are, but for the one that nobody used';

@@ -28,11 +28,11 @@ sub used () {
         return sum}, 0);
 }
 
-# A request for each of so many keys, each of which takes a batch.
+# Two requests for each of so many keys, the second of which takes a batch.
 sub take ($name) {
     my $flood = RateLimit::Flood->start(
-        port => $nginx->port, uris => [map { "/x?k=$name$_" } 1 .. $count], requests => $count, connections => 1);
-    return is $flood->counts->{2}, $count, "$name: a request for each key passes";
+        port => $nginx->port, uris => [map { ("/x?k=$name$_") x 2 } 1 .. $count], requests => 2 * $count, connections => 1);
+    return is $flood->counts->{2}, 2 * $count, "$name: two requests for each key pass";
 }
 
 # What each turn did since, that did anything: sets, notes of tokens, how many of them were given back.
@@ -59,7 +59,7 @@ take('idle');
 cmp_ok used(), '>', 20 * $count, 'many tokens are at hand';
 $nginx->reload(wait_old => 1);
 my ($asked, $passed) = (0, 0);
-wait_until { ++$asked; $passed++ if $nginx->get('/free')->status == 200; used() == $count } timeout => 60, what => 'idle tokens';
+wait_until { ++$asked; $passed++ if $nginx->get('/free')->status == 200; used() == 2 * $count } timeout => 60, what => 'idle tokens';
 is $passed, $asked, 'meanwhile other requests are answered';
 check_turns('idle');
 
@@ -67,7 +67,7 @@ take('end');
 $nginx->reload(wait_old => 1);
 cmp_ok used(), '>', 20 * $count, 'many tokens are at hand again';
 $nginx->stop(timeout => 60);
-is used(), 2 * $count, 'all come back at the end';
+is used(), 4 * $count, 'all come back at the end';
 check_turns('end');
 is $nginx->count_log(qr/rate limit: .*(?:is down|does not serve|lost)/), 0, 'the primary was there all the time';
 
