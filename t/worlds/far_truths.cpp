@@ -214,7 +214,7 @@ std::optional<Micros> FarTruths::longest_read(std::size_t machine, std::size_t s
     return near + jitter + timers_late;
 }
 
-/// The same of one limit: 0 where it has asked nobody.
+/// A read of one limit takes so long at most; 0: it has asked nobody.
 std::optional<Micros> FarTruths::longest_read(const AppliedLimit& applied, std::size_t machine,
                                               Micros begun) {
     if (applied.limit.local || std::holds_alternative<std::monostate>(applied.asked)) {
@@ -243,7 +243,7 @@ std::optional<Micros> FarTruths::longest_read(const AppliedLimit& applied, std::
     return std::nullopt;
 }
 
-/// The same of a request.
+/// A request, which reads all its limits at once, takes so long at most.
 std::optional<Micros> FarTruths::longest_read(const ClientRequest& request, Micros begun) {
     std::optional<Micros> longest = 0;
     for (std::size_t i = 0; i < request.count() && longest; ++i) {

@@ -88,7 +88,7 @@ void Reach::look() {
     }
 }
 
-/// Where the configuration names servers, nobody else does.
+/// A configuration that names servers is the only one to do so.
 bool Reach::is_named(std::size_t machine, const std::string& address) const {
     const std::vector<std::string>& names = names_[machine].replicas;
     return !plan_.servers.stores.front().discovers() ||

@@ -332,8 +332,7 @@ void Servers::replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redi
     });
 }
 
-/// The others find that slots are not served, and after a while agree on a replica; unless all is well by
-/// then.
+/// The others find that slots are not served, and agree on a replica later, unless all is well by then.
 void Servers::replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits) {
     const auto noticed = static_cast<Micros>(bits % second);
     events_.in(noticed, [this, &former] {

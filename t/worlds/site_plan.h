@@ -8,7 +8,7 @@
 
 namespace rate_limit::world {
 
-/// Where the machines, servers and sentinels of a world stand: all in one place, or in several data centers,
+/// The places of machines, servers and sentinels of a world: all in one place, or in several data centers,
 /// called sites, which are so far from one another that it can be told in milliseconds.
 struct SitePlan {
     /// All stand in one place.

@@ -75,7 +75,7 @@ Millis to_last(const TokenTerms& terms) noexcept {
     return std::max<Millis>(1, (terms.life - slack - terms.answer) / 2);
 }
 
-/// As many tokens as are to be at hand and on their way: what is spent in twice the time of an answer, or in
+/// The tokens that are to be at hand and on their way: what is spent in twice the time of an answer, or in
 /// that time and the one in which a batch is to be spent.
 double enough(const BucketRecord& record, const TokenTerms& terms) noexcept {
     const Millis ahead = terms.answer + std::min(terms.answer, to_last(terms));

@@ -11,7 +11,7 @@
 
 namespace rate_limit {
 
-/// Where a key is counted, or else where it would be.
+/// The place where a key is counted, or else where it would be.
 struct KeyPlace {
     std::size_t at = 0;
     bool is_taken = false;  ///< by the key

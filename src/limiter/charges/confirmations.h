@@ -14,8 +14,8 @@
 
 namespace rate_limit {
 
-/// What the primary of a shard has confirmed of windows whose count only grows, and what its successor is
-/// told of that. Redis replicates asynchronously: the last charges that a primary has taken are lost with it.
+/// The counts that the primary of a shard has confirmed, of windows that only grow, and what its successor is
+/// told of them. Redis replicates asynchronously: the last charges that a primary has taken are lost with it.
 /// A machine remembers what it was last told of each window (core/machine/confirmed.h), and the first charge
 /// that a worker sends to another primary says it: the window there has so much at least, and then the
 /// charge.

@@ -87,7 +87,7 @@ void Fetches::find_seat(Seat& seat) noexcept {
     }
 }
 
-/// Of a bucket's tokens the record knows how many are on their way.
+/// A bucket's record knows how many of its tokens are on their way.
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     const auto found = open_.find(demand.id);
     const bool enough = found != open_.end() && !demand.of_bucket() && !found->second->is_short();

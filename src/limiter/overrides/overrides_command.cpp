@@ -31,7 +31,7 @@ void OverridesCommand::answered(Node& node, Delivery delivery, const Reply* repl
     if (delivery == Delivery::answered && reply->is_error()) {
         const bool lacks_key = kind != Kind::change && lacks_key_right(*reply);
         const Fault fault = lacks_key ? Fault::noperm : fault_of(*reply);
-        // Who looks tells of a right that is lacking: as of a write, the node does not.
+        // The caller that looks tells of a right that is lacking: the node does not, as of a write.
         const bool as_write = kind == Kind::change || fault == Fault::noperm;
         node.blame(fault, name(), *reply, as_write ? Access::write : Access::read);
     } else if (delivery == Delivery::answered) {

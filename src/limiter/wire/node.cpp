@@ -313,8 +313,7 @@ void Node::on_silent(Line& line) noexcept {
     relieve();
 }
 
-/// What is between may have forgotten the connection, and a server that is stopped takes others and answers
-/// nothing. Without memory there is none.
+/// A second connection is made beside the silent one, if there is memory; node.h says why.
 void Node::relieve() noexcept {
     if (relief_ != nullptr || former_ != nullptr || line_->unanswered() == 0 || link_ != Link::open ||
         is_leaving()) {

@@ -45,9 +45,9 @@ enum class Blame : unsigned char {
 ///     up ─no answer in check_timeout, or it refuses to serve─▶ suspended ─probe answered─▶ up
 ///     up, suspended ─connection lost─▶ down ─next greeting answered─▶ up
 ///
-/// Where it is silent, a second connection is made beside the first: what is between may have forgotten that
-/// one. If the server answers on the second one first, that takes over, and the first one is read until what
-/// was sent over it is answered, or charge_timeout ends.
+/// A second connection is made beside a silent one, which a router between may have forgotten; a stopped
+/// server takes the second one, too, and answers nothing. If that one is answered first, it takes over, and
+/// the first one is read until what was sent over it is answered, or charge_timeout ends.
 ///
 /// usable() turns false with the first failure and true with the next answered greeting or probe. A
 /// connection that has answered and is lost is no failure yet: a server may close one just as a command is
