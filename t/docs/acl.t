@@ -7,6 +7,10 @@ my @granted = $acl =~ / \+([\w|]+)/g;
 my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]});
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $app = RateLimit::Backend->start;
+
+# What nginx asks as soon as it starts counts. What the test itself asks in database 1 is nothing that is granted, up to the first INFO.
+$_->cmd('SELECT', 1) for $shards->all;
+$shards->forget_calls;
 my $nginx = RateLimit::Nginx->start(
     http   => $shards->block('main', 'username nginx; password secret; database 1; ' . timeouts('9s')),
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
@@ -17,9 +21,6 @@ my $nginx = RateLimit::Nginx->start(
 my $key = 'rl:default/3600:k';
 sub used () { return $primary->hash($key)->{used} // 0 }
 
-# What the test itself asks in database 1 is nothing that is granted, up to the first INFO.
-$_->cmd('SELECT', 1) for $shards->all;
-$shards->forget_calls;
 my @client = ('X-Key' => 'k');
 
 is $nginx->get('/', @client)->status, 200, 'a new window: the script';
