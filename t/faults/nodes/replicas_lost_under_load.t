@@ -7,7 +7,7 @@ my $primary  = RateLimit::Redis->start;
 my @replicas = map { RateLimit::Redis->start(replica_of => $primary) } 1 .. 2;
 my $proxy    = RateLimit::Proxy->start(to => $replicas[1]->port);
 my $nginx    = RateLimit::Traffic->nginx(
-    http   => redis_block('main', [$primary, $replicas[0], $proxy], 'fresh off; check_timeout 3s; connect_timeout 3s;'),
+    http   => redis_block('main', [$primary, $replicas[0], $proxy], 'fresh off; read_from spread; check_timeout 3s; connect_timeout 3s;'),
     server => 'location / { rate_limit 1000000r/h store=main; }
         location /deny { rate_limit 1000000r/1s name=short store=main; rate_limit_on_error deny; }',
 );

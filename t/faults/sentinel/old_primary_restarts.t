@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $set   = RateLimit::Sentinels->start;
-my $books = RateLimit::Books->open($set);
+my $books = RateLimit::Books->open($set, store => 'read_from spread;');
 my $old   = $set->primary;
 $old->kill_in_turn;
 $set->wait_switched($old);

@@ -4,7 +4,7 @@ use RateLimit::Test;
 
 # Nothing is asked for here that a stalled machine would be in the way of: no primary is replaced, and a check may take its time.
 my $set   = RateLimit::Sentinels->start(down_after => 60_000);
-my $books = RateLimit::Books->open($set, check_timeout => 9, store => 'fresh off;');
+my $books = RateLimit::Books->open($set, check_timeout => 9, store => 'fresh off; read_from spread;');
 my ($primary, $first, $second) = $set->servers;
 
 # Which of these were read by so many requests.
