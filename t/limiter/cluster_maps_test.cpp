@@ -55,6 +55,7 @@ TEST(NoMap, IsToldOnceAndUsedWhenItIsThere) {
         world.worker();
         world.pass(500);
         EXPECT_EQ(world.logged("the cluster of \"main\" does not tell its map: " + line), 1U) << line;
+        world.pass(5'000);
         const ClientRequest& request = world.begin("a");
         world.pass(1);
         EXPECT_EQ(outcome(request), "ERROR_ALLOWED") << line;

@@ -15,7 +15,7 @@ Nodes::Nodes(const StoreConf& store, const ShardConf& shard, Owner& owner, Comma
       none_(store, &shard, {"(none is known)", {}, {}, 0, {}}, Role::primary, *this, &sample, &guide),
       replicas_(store.read_from),
       turn_(static_cast<std::size_t>(random_bits())) {  // workers start at different replicas
-    none_.shut_down();
+    store.topology != nullptr ? none_.stand_in() : none_.shut_down();
 }
 
 /// The node of this address, if it is among those.
@@ -96,6 +96,7 @@ void Nodes::assign(const NodeConf* primary, const std::vector<NodeConf>& replica
     if (primary_ != primary_before) {
         owner_.on_primary_changed();
     }
+    hand_over([this](const Command& /*waiting*/) -> Node& { return *primary_; });
 }
 
 /// Retires the nodes that are left of these.
@@ -218,6 +219,7 @@ void Nodes::shut_down() noexcept {
         node->shut_down();
     }
     left_.for_each([](Node& node) { node.shut_down(); });
+    none_.shut_down();
 }
 
 }  // namespace rate_limit

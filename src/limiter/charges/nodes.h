@@ -49,7 +49,21 @@ public:
     void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
                 const std::vector<NodeConf>& unfit);
 
-    /// The primary; if none is known, a node that is never usable.
+    /// Of a topology that is not known yet commands wait for the first one, which assign() brings, as long as
+    /// their owners do. This ends that, where the servers turn out to be others: see Node::hand_over().
+    template <typename NodeFor>
+    void hand_over(NodeFor&& node_for) noexcept {
+        if (none_.usable()) {
+            none_.hand_over(node_for);
+            none_.shut_down();
+        }
+    }
+
+    /// Nobody waits for the topology any more.
+    void wait_no_longer() noexcept { none_.shut_down(); }
+
+    /// The primary; if none is known, a node that is not usable, or at which commands wait for the first
+    /// topology.
     Node& primary() noexcept { return *primary_; }
     const Node& primary() const noexcept { return *primary_; }
 

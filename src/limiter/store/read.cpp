@@ -74,7 +74,7 @@ Fault ReadCommand::take(const Reply& reply, Told& told) const noexcept {
 namespace {
 
 constexpr const char* no_node = "no node of the shard is up";
-constexpr const char* no_successor = "the node that serves the slot now is not up";
+constexpr const char* no_successor = "the node that serves the key now is not up";
 
 /// The last moment to ask a node that takes so long, in microseconds after the read began, such that its
 /// answer comes before `whole` is over, also if it takes somewhat longer. None: it does not.

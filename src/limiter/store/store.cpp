@@ -37,6 +37,7 @@ Store::Store(const StoreConf& conf)
     ahead_.set_to_end_of_turn();
     if (conf.topology != nullptr) {
         discovery_ = std::make_unique<Discovery>(conf, static_cast<Discovery::Owner&>(*this));
+        first_.set(conf.connect_timeout);
         discovery_->follow();
     }
 }
@@ -83,6 +84,7 @@ void Store::on_topology(const Topology& topology) noexcept {
     try {
         if (slots_ != nullptr) {
             take_map();
+            place_waiting();
             return;
         }
         // By name: a worker of another configuration may have published them in another order.
@@ -96,11 +98,24 @@ void Store::on_topology(const Topology& topology) noexcept {
     }
 }
 
+/// What came before the first map waits where slots are that nobody serves.
+void Store::place_waiting() noexcept {
+    shards_.front()->nodes().hand_over([this](const Command& waiting) -> Node& {
+        const std::string_view key = waiting.window_key();
+        return at(conf_.routes.choose(key, key)).nodes().primary();
+    });
+}
+
+void Store::wait_no_longer() noexcept {
+    for_each_shard([](Shard& shard) { shard.nodes().wait_no_longer(); });
+}
+
 void Store::shut_down() noexcept {
     if (ended_) {
         return;
     }
     ended_ = true;
+    first_.clear();
     if (discovery_ != nullptr) {
         discovery_->shut_down();
     }

@@ -108,6 +108,8 @@ private:
     void forget_moves() noexcept;
     void call_unused() noexcept;
     void connect_ahead() noexcept;
+    void place_waiting() noexcept;
+    void wait_no_longer() noexcept;
     bool keep_connections(Role role) noexcept;
 
     const StoreConf& conf_;
@@ -122,6 +124,8 @@ private:
                         Timer::Worker::leaves};
     Timer ahead_{this, [](void* self) noexcept { static_cast<Store*>(self)->connect_ahead(); },
                  Timer::Worker::leaves};
+    Timer first_{this, [](void* self) noexcept { static_cast<Store*>(self)->wait_no_longer(); },
+                 Timer::Worker::leaves};    // until then requests may wait for the first topology
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     SharedReads shared_reads_;
     bool ended_ = false;

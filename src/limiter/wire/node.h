@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/machine/server_clock.h"
 #include "core/nearness.h"
@@ -130,6 +131,24 @@ public:
     /// Sends a command that another node has redirected here; `asks`: for this time only. False: it has been
     /// redirected too often, or nobody wants it any more.
     bool follow(Command& command, bool asks) noexcept;
+
+    /// It stands for a server whose address is not known yet: what is submitted waits for hand_over(), or
+    /// comes back unsent at shut_down().
+    void stand_in() noexcept { link_ = Link::connecting; }
+
+    /// Sends what waits for a connection on, each to the node that `node_for(const Command&)` names. What
+    /// that one does not take, or nobody wants any more, comes back unsent.
+    template <typename NodeFor>
+    void hand_over(NodeFor&& node_for) noexcept {
+        CommandQueue waiting = std::exchange(unsent_, {});
+        while (Command* command = waiting.pop()) {
+            Node& to = command->wanted() ? node_for(*command) : *this;
+            if (&to == this || !to.follow(*command, false)) {
+                command->given_back(*this, Delivery::unsent, nullptr);
+            }
+        }
+        mark_idle();
+    }
 
     /// `more`: the caller has more to send soon. Until it says that it has no more, nginx does not close the
     /// connection of a leaving worker as idle.
