@@ -29,7 +29,7 @@ refuses("rate_limit_redis main { prefix x\n$shard; }", $shard, qr/"prefix" in "r
 
 # Not of what is only a wrong value.
 for my $text ('rate_limit off=1', 'rate_limit 5r/s Key=$arg_k', 'rate_limit 5r/s 200', 'rate_limit_headers on', 'rate_limit_exempt_status x',
-    'rate_limit_exempt_status 304 3xx', 'rate_limit_bypass on') {
+    'rate_limit_exempt_status 304 9xx', 'rate_limit_bypass on') {
     refuses("$text;", $text, qr/^(?!.*missing)/);
 }
 

@@ -7,7 +7,7 @@ my %remedy = (
     period => qr/the period of a rate must be from 1s to 366d/,
     name   => qr/a name is 1 to 32 of A-Z a-z 0-9 _ \. -/,
     cost   => qr/it is a whole number from 0 to 1000000000/,
-    exempt => qr/it is a status code from 100 to 599, or "off"/,
+    exempt => qr/it is a status code from 100 to 599, a class such as 4xx, an exception such as !401 or !4xx, or "off"/,
     mode   => qr/it is "check_charge", "charge_refund" or "lease"/,
     dry    => qr/it is "on", "off" or a variable/,
     status => qr/it is a whole number from 400 to 599/,
@@ -38,7 +38,7 @@ my @values = (
         '', 'content', '$arg_a'),
     (map { ["rate_limit 1r/s cost=$_", qr/invalid cost ".*" in "rate_limit"/, $remedy{cost}] } '-1', '1000000000001', '1.5', 'x'),
     (map { ["rate_limit 1r/s exempt=$_", qr/invalid exempt status ".*" in "rate_limit"/, $remedy{exempt}] }
-        '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '$arg_a'),
+        '', '99', '600', '304,', ',304', '304,,404', '3O4', '304,off', '$arg_a', '0xx', '6xx', '4XX', '!', '!!401', '!off', '40x', '4xxx', '304,!'),
     ['rate_limit 1r/s "exempt=304 404"', qr/invalid exempt status "304 404" in "rate_limit"/, $remedy{exempt}],
     (map { ["rate_limit 1r/s dry_run=$_", qr/invalid dry run ".*" in "rate_limit"/, $remedy{dry}] } '', '1', 'yes', '$'),
     (map { ["rate_limit 1r/s status=$_", qr/invalid status ".*" in "rate_limit"/, qr/it is a status code from 400 to 599/] }
@@ -53,7 +53,7 @@ my @values = (
     ['rate_limit_phase content', qr/invalid value "content" in "rate_limit_phase"/, qr/it is one of "access", "precontent"/],
     (map { ["rate_limit_cost $_", qr/invalid cost ".*" in "rate_limit_cost"/, $remedy{cost}] } '-1', '1e3', '1000000000001', '" 1"'),
     (map { ["rate_limit_exempt_status $_", qr/invalid exempt status ".*" in "rate_limit_exempt_status"/, $remedy{exempt}] }
-        '99', '600', 'x', '304 off', '""', '$arg_a', '304 6xx'),
+        '99', '600', 'x', '304 off', '""', '$arg_a', '304 6xx', '4xx !', '!600', '4xx 5xx,6xx'),
     (map { ["rate_limit_dry_run $_", qr/invalid dry run ".*" in "rate_limit_dry_run"/, $remedy{dry}] } '1', 'On', '""'),
     (map { ["rate_limit_lease $_", qr/invalid value ".*" in "rate_limit_lease"/, $remedy{lease}] }
         '0', '-1', '+1', '1.5', '""', 'x', 'Auto', '$arg_a', '" 1"', '1k', '1000000001', '99999999999999999999'),

@@ -70,20 +70,20 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 }
 
 char* set_exempt_status(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
-    ngx_array_t*& exempt = static_cast<LocationConf*>(conf)->options.exempt;
-    if (exempt != NGX_CONF_UNSET_PTR) {
+    StatusSet*& exempt = static_cast<LocationConf*>(conf)->options.exempt;
+    if (exempt != nullptr) {
         return duplicate;
     }
     const ngx_str_t* words = words_of(cf);
     if (cf->args->nelts == 2) {
         return parse_exempt(cf, words[1], exempt);
     }
-    exempt = ngx_array_create(cf->pool, cf->args->nelts, sizeof(ngx_uint_t));
+    exempt = make<StatusSet>(*cf->pool);
     if (exempt == nullptr) {
         return failed;
     }
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        if (parse_exempt_status(cf, view(words[i]), exempt, ask_for_semicolon(cf, i)) != NGX_CONF_OK) {
+        if (parse_exempt_status(cf, view(words[i]), *exempt, ask_for_semicolon(cf, i)) != NGX_CONF_OK) {
             return failed;
         }
     }

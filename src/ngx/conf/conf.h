@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/limit/status_set.h"
 #include "limiter/configuration.h"
 #include "ngx/values/value.h"
 #include "operator/serving.h"
@@ -40,7 +41,7 @@ struct Options {
     ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // see Limit::lease
     ngx_uint_t phase = NGX_CONF_UNSET_UINT;
     Value* cost = nullptr;
-    ngx_array_t* exempt = unset_array;  // elements: ngx_uint_t, status codes; empty: off
+    StatusSet* exempt = nullptr;  // off: an empty one
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };
 
@@ -273,8 +274,5 @@ char* check_store_names(ngx_conf_t* cf, void* conf) noexcept;
 inline bool is_on(std::string_view value) noexcept {
     return !value.empty() && value != "0" && value != "off";
 }
-
-/// Whether the status code is in the list of rate_limit_exempt_status; a list that is off is empty.
-bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept;
 
 }  // namespace rate_limit

@@ -58,14 +58,6 @@ bool is_later(Later kind, std::string_view word) noexcept {
                        [kind, word](const auto& later) { return later.kind == kind && later.word == word; });
 }
 
-/// Classes, such as 4xx, and what is excepted, such as !401.
-bool is_later_exemption(std::string_view word) noexcept {
-    if (!word.empty() && word.front() == '!') {
-        return true;
-    }
-    return word.size() == 3 && word[0] >= '1' && word[0] <= '5' && word.substr(1) == "xx";
-}
-
 /// Sums of products, and numbers above max_cost.
 bool is_later_cost(std::string_view text) noexcept {
     std::int64_t number = 0;

@@ -20,9 +20,6 @@ enum class Later : unsigned char {
 /// Whether a later version will take the word.
 bool is_later(Later kind, std::string_view word) noexcept;
 
-/// Whether a later version will take the word in rate_limit_exempt_status.
-bool is_later_exemption(std::string_view word) noexcept;
-
 /// Whether a later version will take the text as a cost.
 bool is_later_cost(std::string_view text) noexcept;
 

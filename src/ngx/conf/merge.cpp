@@ -86,7 +86,7 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, LimitLine& limit) noexcept {
 /// Each request takes one slot, whatever directives of the block say of costs. False without memory.
 bool take_one_slot(ngx_conf_t* cf, LimitLine& limit) noexcept {
     limit.cost = constant_value(cf, "1");
-    limit.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
+    limit.exempt = make<StatusSet>(*cf->pool);
     return limit.cost != nullptr && limit.exempt != nullptr;
 }
 
@@ -217,11 +217,9 @@ bool set_defaults(ngx_conf_t* cf, Options& options) noexcept {
     ngx_conf_init_uint_value(options.lease, lease_auto);
     ngx_conf_init_uint_value(options.phase, static_cast<ngx_uint_t>(Phase::access));
     ngx_conf_init_value(options.dry_run.on, 0);
-    if (options.exempt == unset_array) {
-        options.exempt = ngx_array_create(cf->pool, 1, sizeof(ngx_uint_t));
-        if (options.exempt != nullptr) {
-            *push<ngx_uint_t>(*options.exempt) = NGX_HTTP_NOT_MODIFIED;
-        }
+    if (options.exempt == nullptr) {
+        options.exempt = make<StatusSet>(*cf->pool);
+        (void)(options.exempt != nullptr && options.exempt->add("304"));
     }
     return options.store_text != nullptr && options.cost != nullptr && options.exempt != nullptr;
 }
@@ -283,11 +281,6 @@ ngx_int_t compare_modes(ngx_conf_t* cf, const MainConf& main) noexcept {
         return NGX_ERROR;
     }
     return NGX_OK;
-}
-
-bool is_exempt(const ngx_array_t* exempt, ngx_uint_t code) noexcept {
-    const Elements<const ngx_uint_t> codes(*exempt);
-    return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
 }  // namespace rate_limit

@@ -160,39 +160,31 @@ char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept 
     return NGX_CONF_OK;
 }
 
-char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
+char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, StatusSet& exempt,
                           const char* question) noexcept {
+    if (exempt.add(text)) {
+        return NGX_CONF_OK;
+    }
     const ngx_str_t shown = str(text);
-    if (is_later_exemption(text)) {
-        return refuse_later(cf, shown, "list the codes one by one");
-    }
-    const ngx_int_t code = ngx_atoi(shown.data, shown.len);
-    if (code < 100 || code > 599) {
-        return refuse(
-            cf, "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, or \"off\"%s",
-            &shown, &words_of(cf)[0], question);
-    }
-    auto* slot = push<ngx_uint_t>(*list);
-    if (slot == nullptr) {
-        return failed;
-    }
-    *slot = static_cast<ngx_uint_t>(code);
-    return NGX_CONF_OK;
+    return refuse(
+        cf,
+        "invalid exempt status \"%V\" in \"%V\": it is a status code from 100 to 599, a class such as "
+        "4xx, an exception such as !401 or !4xx, or \"off\"%s",
+        &shown, &words_of(cf)[0], question);
 }
 
-char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, ngx_array_t*& exempt) noexcept {
-    ngx_array_t* list = ngx_array_create(cf->pool, 4, sizeof(ngx_uint_t));
-    if (list == nullptr) {
+char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, StatusSet*& exempt) noexcept {
+    exempt = make<StatusSet>(*cf->pool);
+    if (exempt == nullptr) {
         return failed;
     }
-    exempt = list;
     if (view(text) == "off") {
         return NGX_CONF_OK;
     }
     std::string_view rest = view(text);
     for (;;) {
         const auto comma = rest.find(',');
-        if (parse_exempt_status(cf, rest.substr(0, comma), list, "") != NGX_CONF_OK) {
+        if (parse_exempt_status(cf, rest.substr(0, comma), *exempt, "") != NGX_CONF_OK) {
             return failed;
         }
         if (comma == std::string_view::npos) {

@@ -28,11 +28,11 @@ char* set_option(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcep
     return value == Options{}.*option ? parse(cf, words_of(cf)[1], value) : duplicate;
 }
 
-/// Adds one status code to the list. `question` ends the error: what else the word may have been meant as.
-char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, ngx_array_t* list,
+/// Adds a word of StatusSet. `question` ends the error: what else the word may have been meant as.
+char* parse_exempt_status(ngx_conf_t* cf, std::string_view text, StatusSet& exempt,
                           const char* question) noexcept;
 
-/// `CODE,CODE…`, or `off`, which makes an empty list.
-char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, ngx_array_t*& exempt) noexcept;
+/// Words between commas, or `off`, which makes an empty set.
+char* parse_exempt(ngx_conf_t* cf, ngx_str_t text, StatusSet*& exempt) noexcept;
 
 }  // namespace rate_limit

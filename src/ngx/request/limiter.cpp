@@ -25,7 +25,7 @@ void find_due(RequestContext& context, ngx_uint_t status) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         const LimitLine& line = line_of(applied.limit);
-        const bool exempt = is_exempt(line.exempt, status);
+        const bool exempt = line.exempt->has(status);
         const bool to_come = line.cost->of_end && !applied.cost_known;
         applied.verdict.due = is_charged(context, applied) && !exempt && !to_come ? applied.cost : 0;
     }
