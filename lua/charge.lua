@@ -2,9 +2,11 @@
 -- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest, and perhaps least; times in milliseconds.
 -- least: so much, without the cost, a former primary had told of the window that ends at proposed. Where that window is open, or none
 -- is, it has at least so much, and the cost is added to that: what a failover has lost is there again. It is no use to another window.
+-- A count stops at 9 * 10^15, which is the most that used says: Lua holds all numbers up to there, and some more, exactly.
 -- Returns {used, reset}; where least is given, a third number: by how much that has raised used; and one more, 1, where another type
 -- was in the window's place, and has given way to it.
 
+local most = 9e15
 local key, cost, now, proposed, latest = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local least = tonumber(ARGV[5])
 
@@ -51,21 +53,26 @@ local function answer(used, reset, raised)
     return {used, reset, replaced}
 end
 
--- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here. From 10^15 on it is no
+-- A count without a reset comes from HINCRBYs that found no key: it belongs to the window that is opened here. From 10^18 on it is no
 -- limit's.
-local counted = before and #before < 16 and (string.find(before, '^[1-9]%d*$') or before == '0') and tonumber(before)
-local count = counted and math.max(counted, least or 0) + cost
-if count and count < 1e15 then
+local counted = before and #before < 19 and (string.find(before, '^[1-9]%d*$') or before == '0') and tonumber(before)
+if counted then
+    local count = math.min(math.max(counted, least or 0) + cost, most)
     open_with(string.format('%.0f', count))
-    return answer(count, tonumber(proposed), count - cost - counted)
+    return answer(count, tonumber(proposed), math.max(count - cost - counted, 0))
 end
 if reset and reset > now and reset <= latest then
     -- Fails where used is no integer, or too large; below cost it was negative. None of these is a count to go on from.
     local used = redis.pcall('HINCRBY', key, 'used', cost)
     if type(used) == 'number' then
-        if used >= tonumber(cost) and used < 1e15 then
+        if used >= tonumber(cost) and used < 1e18 then
             local lost = least and reset == tonumber(proposed) and math.max(least + cost - used, 0) or 0
-            return answer(lost > 0 and redis.call('HINCRBY', key, 'used', string.format('%.0f', lost)) or used, reset, lost)
+            used = lost > 0 and redis.call('HINCRBY', key, 'used', string.format('%.0f', lost)) or used
+            if used > most then
+                used = most
+                redis.call('HSET', key, 'used', string.format('%.0f', most))
+            end
+            return answer(used, reset, lost)
         end
         redis.call('HINCRBY', key, 'used', string.format('%.0f', 0 - cost))
     elseif not (string.find(used.err, 'not an integer', 1, true) or string.find(used.err, 'overflow', 1, true)) then
@@ -73,6 +80,6 @@ if reset and reset > now and reset <= latest then
     end
 end
 
-local opened = (least or 0) + cost
+local opened = math.min((least or 0) + cost, most)
 open_with(string.format('%.0f', opened))
 return answer(opened, tonumber(proposed), least)

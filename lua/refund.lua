@@ -14,7 +14,7 @@ if fields.err then
     return string.sub(fields.err, 1, 9) == 'WRONGTYPE' and {0, 0} or fields
 end
 -- Any other text is no count that HINCRBY goes on from: the next charge puts it right.
-local used = fields[1] and #fields[1] < 16 and (string.find(fields[1], '^[1-9]%d*$') or fields[1] == '0') and tonumber(fields[1])
+local used = fields[1] and #fields[1] < 19 and (string.find(fields[1], '^[1-9]%d*$') or fields[1] == '0') and math.min(tonumber(fields[1]), 9e15)
 if not used or fields[2] ~= reset then
     return {0, 0}
 end

@@ -4,9 +4,9 @@
 
 local key, now, proposed, latest = KEYS[1], tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
--- The number, if HINCRBY could count on from this text and Lua holds it exactly.
+-- The number, if HINCRBY could count on from this text. Lua holds resets exactly, and counts as far as lua/charge.lua lets them be.
 local function whole(text)
-    return text and #text < 16 and (text == '0' or string.find(text, '^[1-9]%d*$')) and tonumber(text)
+    return text and #text < 19 and (text == '0' or string.find(text, '^[1-9]%d*$')) and math.min(tonumber(text), 9e15)
 end
 
 local ttl = redis.call('PTTL', key)

@@ -14,7 +14,7 @@ local now, proposed, latest, parts = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6
 local mine, number = ARGV[10] and 'g:' .. ARGV[10], tonumber(ARGV[11])
 local call, find, match, format = redis.call, string.find, string.match, string.format
 
--- Numbers, if HINCRBY could count on from these texts and Lua holds them exactly.
+-- Numbers, if HINCRBY could count on from these texts; a count is no more than lua/charge.lua lets it be.
 local fields = mine and redis.pcall('HMGET', key, 'used', 'reset', mine) or redis.pcall('HMGET', key, 'used', 'reset')
 local replaced
 if fields.err then
@@ -26,7 +26,7 @@ if fields.err then
     fields, replaced = {}, 1
 end
 local used, reset = fields[1], fields[2]
-used = used and #used < 16 and (find(used, '^[1-9]%d*$') or used == '0') and tonumber(used)
+used = used and #used < 19 and (find(used, '^[1-9]%d*$') or used == '0') and math.min(tonumber(used), 9e15)
 reset = reset and #reset < 16 and find(reset, '^[1-9]%d*$') and tonumber(reset)
 
 -- What the user may not do is refused, and sent again: then all must be as it was. HSET is refused before anything is changed; where

@@ -6,7 +6,6 @@ my $listen = 'listen unix:%%DIR%%/socket; rate_limit_key $arg_k;';
 my sub later ($text, $word, $directive, $remedy = 'remove it') {
     return refuses("$text;", $text, qr/"\Q$word\E" in "\Q$directive\E" is not available yet: \Q$remedy\E in /);
 }
-my $cost  = 'write a whole number from 0 to 1000000000, or one variable';
 for my $directive ('rate_limit_request_field $model model', 'rate_limit_response_field $tokens usage.total_tokens', 'rate_limit_ipv4_prefix 24',
     'rate_limit_ipv4_prefix') {
     my ($name) = split / /, $directive;
@@ -15,10 +14,8 @@ for my $directive ('rate_limit_request_field $model model', 'rate_limit_response
 }
 later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'reserve=$arg_r', 'penalty=1h', 'jitter=5s', 'headers=off', 'headers=on';
 later('rate_limit 1r/s window=local', 'local', 'rate_limit', 'write "first" or "clock"');
-later("rate_limit 1r/s cost=$_", $_, 'rate_limit', $cost) for '$arg_a*3+$arg_b', '$arg_a+1', '2*3', '1000000001', '1000000000000';
 later("rate_limit 10r/week$_", '10r/week', 'rate_limit', 'write seven days, such as 10r/7d') for '', ' window=clock';
 later("rate_limit_headers $_", 'retry_after', 'rate_limit_headers') for 'retry_after', 'github retry_after', 'ietf retry_after';
-later("rate_limit_cost $_", $_, 'rate_limit_cost', $cost) for '$arg_a*2', '1000000001';
 refuses("rate_limit_concurrency 1 $_;", "rate_limit_concurrency 1 $_", qr/unknown parameter "$_" in "rate_limit_concurrency"/) for 'delay=5', 'penalty=1s';
 
 # In rate_limit_redis.

@@ -6,7 +6,7 @@ my %remedy = (
     rate   => qr/a rate has the form Nr\/PERIOD, such as/,
     period => qr/the period of a rate must be from 1s to 366d/,
     name   => qr/a name is 1 to 32 of A-Z a-z 0-9 _ \. -/,
-    cost   => qr/it is a whole number from 0 to 1000000000/,
+    cost   => qr/it is a whole number from 0 to 1000000000000, a variable, or a sum such as \$in\*3\+\$out\/4; at "/,
     exempt => qr/it is a status code from 100 to 599, a class such as 4xx, an exception such as !401 or !4xx, or "off"/,
     mode   => qr/it is "check_charge", "charge_refund" or "lease"/,
     dry    => qr/it is "on", "off" or a variable/,
@@ -52,6 +52,11 @@ my @values = (
     ['rate_limit_mode charge', qr/invalid mode "charge" in "rate_limit_mode"/, $remedy{mode}],
     ['rate_limit_phase content', qr/invalid value "content" in "rate_limit_phase"/, qr/it is one of "access", "precontent"/],
     (map { ["rate_limit_cost $_", qr/invalid cost ".*" in "rate_limit_cost"/, $remedy{cost}] } '-1', '1e3', '1000000000001', '" 1"'),
+    (map { ["rate_limit 1r/s \"cost=$_->[0]\"", qr/invalid cost "\Q$_->[0]\E" in "rate_limit"/, qr/$remedy{cost}\Q$_->[1]\E": $_->[2]/] }
+        ['$arg_a*+3', '+3', 'a number or a variable is missing before this'], ['$arg_a+', '+', 'a number or a variable is missing after this'],
+        ['$arg_a/$arg_b', '/$arg_b', 'a whole number from 1 to 1000000000000 follows "/"'], ['$arg_a/0', '/0', 'a whole number from 1'],
+        ['$arg_a * 3', ' * 3', 'it takes digits, variables, '], ['$arg_a-1', '-1', 'it takes digits, variables, '],
+        ['10*100000000001', '10*100000000001', 'it is too great'], ['$arg_a*9999999999999999999', '9999999999999999999', 'the number is too great']),
     (map { ["rate_limit_exempt_status $_", qr/invalid exempt status ".*" in "rate_limit_exempt_status"/, $remedy{exempt}] }
         '99', '600', 'x', '304 off', '""', '$arg_a', '304 6xx', '4xx !', '!600', '4xx 5xx,6xx'),
     (map { ["rate_limit_dry_run $_", qr/invalid dry run ".*" in "rate_limit_dry_run"/, $remedy{dry}] } '1', 'On', '""'),

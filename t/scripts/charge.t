@@ -45,7 +45,7 @@ subtest 'windows that are not counted on' => sub {
         hexadecimal => sprintf('0x%x', $reset), fraction => "$reset.5", blank => " $reset", feed => "$reset\n",
         negative => "-$reset",
     );
-    my %counts = (word => 'many', fraction => '1.5', empty => '', negative => -100, overflow => '9223372036854775807', large => '999999999999995');
+    my %counts = (word => 'many', fraction => '1.5', empty => '', negative => -100, overflow => '9223372036854775807', large => '999999999999999995');
     my %fields = (
         (map { ("reset: $_" => [used => 9, reset => $resets{$_}]) } keys %resets),
         (map { ("count: $_" => [used => $counts{$_}, reset => $reset]) } keys %counts),
@@ -98,6 +98,26 @@ subtest 'big numbers are stored digit by digit' => sub {
     $redis->flush;
     charge(1, proposed => $now + 1);
     ok $redis->expires_in('k', 1001), 'the shortest window';
+};
+
+subtest 'a count stops' => sub {
+    my $most = '9000000000000000';
+    hold used => '8999999999999990', reset => $reset;
+    is_deeply charge(5), ['8999999999999995', $reset], 'not before it';
+    is_deeply charge(1_000_000_000_000), [$most, $reset], 'a cost that is too much';
+    is_deeply charge(1), [$most, $reset], 'the next one';
+    is_deeply $redis->hash('k'), {used => $most, reset => $reset};
+    ok $redis->expires_in('k', 500_000), '... and the expiry stays';
+    hold used => '9000999999999999', reset => $reset;
+    is_deeply charge(1), [$most, $reset], 'increments may have passed it';
+    is_deeply raise($most, 7), [$most, $reset, 0], 'it is not raised';
+    hold used => 5, reset => $reset;
+    is_deeply raise($most, 7), [$most, $reset, '8999999999999995'], 'what a failover has lost of it';
+    hold used => '8999999999999999';
+    is_deeply charge(2), [$most, $reset], 'without a reset';
+    $redis->cmd('DEL', 'k');
+    is_deeply raise($most, 7), [$most, $reset, $most], 'without a window';
+    is_deeply $redis->hash('k'), {used => $most, reset => $reset};
 };
 
 subtest 'what a failover has lost' => sub {

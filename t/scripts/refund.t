@@ -82,13 +82,17 @@ is_deeply $redis->hash('k'), {used => 5, reset => $reset}, 'takes nothing from t
 $redis->flush;
 is_deeply refund(3), [0, 0], 'no window';
 is $redis->cmd('EXISTS', 'k'), 0, 'none is made';
-for my $used ('many', '1.5', '-3', '', '007', '9' x 16, '9' x 30) {
+for my $used ('many', '1.5', '-3', '', '007', '9' x 19, '9' x 30) {
     hold used => $used, reset => $reset;
     is_deeply refund(1), [0, 0], "\"$used\" is no count";
     is $redis->hash('k')->{used}, $used, 'and stays';
 }
 hold reset => $reset;
 is_deeply refund(1), [0, 0], 'nor is none';
+hold used => '9000000000000000', reset => $reset;
+is_deeply refund(1), ['8999999999999999', $reset], 'the most';
+hold used => '9' x 16, reset => $reset;
+is_deeply refund('9000000000000000'), [0, 0], 'what increments have counted beyond that is gone with it';
 hold used => '1000000000000', reset => $reset;
 is_deeply refund(1), [999_999_999_999, $reset], 'big numbers';
 is $redis->hash('k')->{used}, '999999999999', 'digit by digit';

@@ -76,6 +76,8 @@ subtest 'a count that is none' => sub {
     }
     hold 500_000, reset => $reset;
     repairs_to 0, $reset, 'missing';
+    hold 500_000, used => '9000000000000000', reset => $reset;
+    repairs_to '9000000000000000', $reset, 'the most is one';
 };
 
 subtest 'a bare HINCRBY' => sub {

@@ -139,6 +139,8 @@ subtest 'windows that are not counted on' => sub {
         'a count too large'         => [used => '9223372036854775807', reset => $reset],
         'no count'                  => [reset => $reset],
     );
+    hold used => '9' x 16, reset => $reset;
+    is_deeply reserve(1, 1), [0, '9000000000000000', $reset], 'the greatest count is one';
     for my $name (sort keys %fields) {
         hold @{$fields{$name}};
         is_deeply reserve(11, 11), [0, 0, 0], "$name: what does not fit leaves it alone";

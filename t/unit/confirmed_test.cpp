@@ -47,7 +47,7 @@ TEST(Confirmed, EndsWithItsWindow) {
     EXPECT_EQ(known(record, 0, now, now + 5), 0);
     note_confirmed(record, {3, latest_reset(hour, now) + 1}, now + 1, now + 1);
     EXPECT_EQ(known(record, 0, now + 1, now), 0) << "its end is one from a wrong clock";
-    note_confirmed(record, {1'000'000'000'000'000, reset}, now + 2, now + 2);
+    note_confirmed(record, {most_used + 1, reset}, now + 2, now + 2);
     EXPECT_EQ(known(record, 0, now + 2, now + 2), 0) << "its count is no limit's";
 }
 

@@ -78,10 +78,10 @@ TEST(Enter, RefusesRatherThanForgetsToCount) {
 TEST(Enter, HugeCountsDoNotOverflow) {
     WindowRecord record = known(most, now + 1000);
     record.in_flight = 5;
-    EXPECT_EQ(taken(record), most);
+    EXPECT_EQ(taken(record), most_used + 5);
     EXPECT_FALSE(enter(record, terms(max_limit)));
     send(record, terms(10), max_limit);
-    EXPECT_EQ(record.used, most);
+    EXPECT_EQ(record.used, most_used);
 }
 
 TEST(Leave, NeverBelowZero) {
@@ -149,8 +149,12 @@ TEST(Charge, MayPassTheLimit) {
     WindowRecord record = with_id();
     charge(record, local, 25);
     EXPECT_EQ(record.used, 25);
-    charge(record, local, most);
-    EXPECT_EQ(record.used, most);
+    charge(record, local, max_cost);
+    EXPECT_EQ(record.used, max_cost + 25);
+    charge(record, local, most_used - 1);
+    EXPECT_EQ(record.used, most_used) << "it stops there";
+    charge(record, local, 1);
+    EXPECT_EQ(record.used, most_used);
 }
 
 TEST(Refund, OnlyToItsWindowAndNeverBelowZero) {

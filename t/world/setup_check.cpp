@@ -95,9 +95,9 @@ void check_limit(const LimitSetup& limit) {
     if ((limit.burst != 0 ? 1 : 0) + (limit.window != "first" ? 1 : 0) + (limit.running ? 1 : 0) > 1) {
         refuse(of + " has more than one of a burst, windows of the clock, and requests that run");
     }
-    if (limit.lease > static_cast<std::uint64_t>(max_cost)) {
+    if (limit.lease > static_cast<std::uint64_t>(max_lease)) {
         refuse(of + " has a lease of " + std::to_string(limit.lease) + " tokens: it is 0 to " +
-               std::to_string(max_cost));
+               std::to_string(max_lease));
     }
 }
 

@@ -97,16 +97,20 @@ const char* describe(RateError error) noexcept {
     return "";
 }
 
+bool parse_whole(std::string_view text, std::int64_t& number) noexcept {
+    while (text.size() > safe_digits && text.front() == '0') {
+        text.remove_prefix(1);
+    }
+    return parse_digits(text, number);
+}
+
 bool parse_cost(std::string_view text, std::int64_t& cost) noexcept {
     cost = 1;
     if (text.empty()) {
         return true;
     }
-    while (text.size() > safe_digits && text.front() == '0') {
-        text.remove_prefix(1);
-    }
     std::int64_t number = 0;
-    if (!parse_digits(text, number) || number > max_cost) {
+    if (!parse_whole(text, number) || number > max_cost) {
         return false;
     }
     cost = number;

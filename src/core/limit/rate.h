@@ -34,7 +34,14 @@ constexpr bool same_period(const Rate& a, const Rate& b) noexcept {
 /// One sentence for a configuration error: what is wrong and what is allowed.
 const char* describe(RateError error) noexcept;
 
-constexpr std::int64_t max_cost = 1'000'000'000;
+/// Tokens that a configuration may have taken at a time.
+constexpr std::int64_t max_lease = 1'000'000'000;
+
+constexpr std::int64_t max_cost = 1'000'000'000'000;
+
+/// Parses decimal digits; false for any other text, and for a number of more than 18 digits without those of
+/// its zeros that stand first.
+bool parse_whole(std::string_view text, std::int64_t& number) noexcept;
 
 /// Parses a cost: decimal digits, 0 to max_cost; an empty text means 1. For any other text it returns false
 /// and sets `cost` to 1, so that a request whose cost cannot be read is not free.

@@ -24,6 +24,14 @@ constexpr std::string_view suffix_of(WindowKind kind) noexcept {
                                         : "c";
 }
 
+/// What a window counts stops here, a number that Lua holds exactly: see lua/charge.lua. A sum stops there,
+/// too.
+constexpr std::int64_t most_used = 9'000'000'000'000'000;
+
+constexpr std::int64_t add_used(std::int64_t a, std::int64_t b) noexcept {
+    return a < most_used - b ? a + b : most_used;
+}
+
 /// One client's window as a store holds it.
 struct Window {
     std::int64_t used = 0;  ///< cost units charged so far

@@ -8,9 +8,6 @@ namespace rate_limit {
 
 namespace {
 
-/// From here on a count is no limit's: see lua/charge.lua.
-constexpr std::int64_t no_count = 1'000'000'000'000'000;
-
 /// Whether it is kept still: not if the clock has been set back since.
 bool lasts(const ConfirmedRecord& record, Millis now) noexcept {
     return now < record.reset && !is_set_back(record.at, now);
@@ -44,7 +41,7 @@ void make_void(ConfirmedRecord& record, Millis now) noexcept {
 std::optional<Window> confirmed_between(const ConfirmedRecord& record, Millis first, Millis last,
                                         std::int64_t period, Millis now) noexcept {
     const bool in_time = record.at >= first && record.at <= last;
-    const bool counts = record.window.used < no_count && is_open(record.window, period, now);
+    const bool counts = record.window.used <= most_used && is_open(record.window, period, now);
     return lasts(record, now) && in_time && counts ? std::optional<Window>(record.window) : std::nullopt;
 }
 

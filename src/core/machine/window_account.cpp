@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "core/limit/clocks.h"
 
 namespace rate_limit {
 
 namespace {
-
-/// The sum, or the greatest number where it would be greater.
-std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
-    std::int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
-}
 
 void set_limit(WindowRecord& record, std::int64_t limit) noexcept {
     record.limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(limit, 0, max_limit));
@@ -44,7 +37,7 @@ void set_window(WindowRecord& record, std::int64_t used, Millis reset) noexcept 
     }
     record.answered = record.answered && record.reset == reset;
     record.lasting = record.lasting && record.reset == reset;
-    record.used = std::max<std::int64_t>(0, used);
+    record.used = std::clamp<std::int64_t>(used, 0, most_used);
     // Tokens that Redis no longer counts are lost: an operator or a failover has removed them.
     record.leased =
         record.reset == reset ? std::min(record.leased, static_cast<std::uint64_t>(record.used)) : 0;
@@ -77,7 +70,7 @@ void replace_or_learn(WindowRecord& record, const Terms& terms, const Window& an
         record.unanswered = 0;
     }
     if (is_open(answer, terms.rate.period, terms.now)) {
-        set_window(record, add(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
+        set_window(record, add_used(std::max<std::int64_t>(0, answer.used), question.waiting), answer.reset);
         return;
     }
     record.used = question.waiting;
@@ -122,7 +115,7 @@ void leave(WindowRecord& record, Ticket ticket) noexcept {
 bool charge_if_fits(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     const bool opened = is_open(record, terms.rate.period, terms.now);
     const std::int64_t before = opened ? taken(record) : 0;
-    if (add(before, cost) > terms.rate.limit) {
+    if (add_used(before, cost) > terms.rate.limit) {
         return false;
     }
     charge(record, terms, cost);
@@ -134,7 +127,7 @@ void charge(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcep
         return;
     }
     open_if_ended(record, terms);
-    record.used = add(record.used, cost);
+    record.used = add_used(record.used, cost);
     record.confirmed = true;
 }
 
@@ -150,7 +143,7 @@ void refund(WindowRecord& record, Ticket ticket, std::int64_t cost) noexcept {
 
 void send(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     open_if_ended(record, terms);
-    record.used = add(record.used, cost);
+    record.used = add_used(record.used, cost);
     resend(record, terms.now);
     if (record.unanswered < WindowRecord::max_unanswered) {
         record.unanswered = record.unanswered + 1;
@@ -277,7 +270,7 @@ void take_given_back(WindowRecord& record, const Terms& terms, const Window& ans
     if (!is_open(record, terms.rate.period, terms.now)) {
         open(record, terms, answer.reset);
     }
-    set_window(record, add(answer.used, waiting), answer.reset);
+    set_window(record, add_used(answer.used, waiting), answer.reset);
     set_limit(record, terms.rate.limit);
     record.asked = static_cast<std::uint32_t>(terms.now);
     record.answered = true;
@@ -295,7 +288,7 @@ void note_lasting(WindowRecord& record, Millis reset) noexcept {
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept {
     const bool same = is_open(answer, terms.rate.period, terms.now) && answer.reset == record.reset &&
-                      add(answer.used, question.waiting) == record.used;
+                      add_used(answer.used, question.waiting) == record.used;
     const std::uint32_t same_answers = record.same_answers;
     replace_or_learn(record, terms, answer, question);
     record.same_answers = same ? std::min(same_answers + 1, max_same_answers) : 0;

@@ -58,7 +58,7 @@ bool Debt::joins(const Debt& more) const noexcept {
 void Debt::join(const Debt& more) noexcept {
     charges += more.charges;
     if (!of_bucket()) {
-        cost += more.cost;
+        cost = add_used(cost, more.cost);
         only_grows = only_grows && more.only_grows;
         return;
     }

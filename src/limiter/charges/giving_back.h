@@ -14,7 +14,7 @@ class Zone;
 /// An operator's order to give back to one window.
 struct GivingBack {
     /// All that is used, however much that is.
-    static constexpr std::int64_t all_of_it = 9'000'000'000'000'000;
+    static constexpr std::int64_t all_of_it = most_used;
 
     WindowId id;
     Rate rate;

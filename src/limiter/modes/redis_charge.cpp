@@ -26,7 +26,9 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
         // anew. So is one that a refund may have emptied and deleted, in modes that give back: an increment
         // would make a key without a reset, and the next script would not count it.
         const bool stays = record.lasting || charge.owed.only_grows;
-        charge.open = applied.open && stays && record.confirmed && is_open(record, terms.rate.period, now);
+        // And the script alone stops a count that is too great.
+        charge.open = applied.open && stays && record.confirmed && record.used < most_used - cost &&
+                      is_open(record, terms.rate.period, now);
         lost = at_hand(record);
         send(record, terms, cost);
         lost -= at_hand(record);

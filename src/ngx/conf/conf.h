@@ -40,7 +40,7 @@ struct Options {
     const NamedMode* mode = nullptr;
     ngx_uint_t lease = NGX_CONF_UNSET_UINT;  // see Limit::lease
     ngx_uint_t phase = NGX_CONF_UNSET_UINT;
-    Value* cost = nullptr;
+    CostValue* cost = nullptr;
     StatusSet* exempt = nullptr;  // off: an empty one
     DryRun dry_run = {NGX_CONF_UNSET, nullptr};
 };

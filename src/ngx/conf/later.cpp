@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/decimal.h"
-#include "core/limit/rate.h"
 #include "ngx/conf/conf.h"
 
 namespace rate_limit {
@@ -56,13 +54,6 @@ bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) no
 bool is_later(Later kind, std::string_view word) noexcept {
     return std::any_of(std::begin(later_words), std::end(later_words),
                        [kind, word](const auto& later) { return later.kind == kind && later.word == word; });
-}
-
-/// Sums of products, and numbers above max_cost.
-bool is_later_cost(std::string_view text) noexcept {
-    std::int64_t number = 0;
-    return text.find_first_of("+*") != std::string_view::npos ||
-           (!text.empty() && parse_digits(text, number) && number > max_cost && number <= max_limit);
 }
 
 char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy) noexcept {

@@ -20,9 +20,6 @@ enum class Later : unsigned char {
 /// Whether a later version will take the word.
 bool is_later(Later kind, std::string_view word) noexcept;
 
-/// Whether a later version will take the text as a cost.
-bool is_later_cost(std::string_view text) noexcept;
-
 /// Refuses a word of the directive that is being read. `remedy` says what to write today.
 char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy = "remove it") noexcept;
 

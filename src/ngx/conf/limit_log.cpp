@@ -8,7 +8,7 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t max_shown = 64;
-constexpr const char* cost_reason = "it is a whole number from 0 to 1000000000";
+constexpr const char* cost_reason = "it is a whole number from 0 to 1000000000000";
 constexpr const char* cost_noun = "cost";
 
 }  // namespace

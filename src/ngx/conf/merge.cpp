@@ -14,8 +14,9 @@ namespace rate_limit {
 
 namespace {
 
-Value* constant_value(ngx_conf_t* cf, const char* text) noexcept {
-    auto* value = static_cast<Value*>(ngx_pcalloc(cf->pool, sizeof(Value)));
+template <typename Kind = Value>
+Kind* constant_value(ngx_conf_t* cf, const char* text) noexcept {
+    auto* value = static_cast<Kind*>(ngx_pcalloc(cf->pool, sizeof(Kind)));
     if (value != nullptr) {
         value->text = str(text);
     }
@@ -83,9 +84,19 @@ ngx_int_t resolve_burst(ngx_conf_t* cf, LimitLine& limit) noexcept {
     return wrong == nullptr ? NGX_OK : refuse_merged(cf, "%s in %V:%ui", wrong, &limit.file, limit.line);
 }
 
+/// The directive has seen that it is one; meaningless where it holds a variable.
+std::int64_t constant_cost_of(const CostValue& cost) noexcept {
+    std::int64_t number = 1;
+    ngx_str_t text;
+    if (cost.is_constant()) {
+        (void)read_cost(nullptr, cost, number, text);  // constants ask no request
+    }
+    return number;
+}
+
 /// Each request takes one slot, whatever directives of the block say of costs. False without memory.
 bool take_one_slot(ngx_conf_t* cf, LimitLine& limit) noexcept {
-    limit.cost = constant_value(cf, "1");
+    limit.cost = constant_value<CostValue>(cf, "1");
     limit.exempt = make<StatusSet>(*cf->pool);
     return limit.cost != nullptr && limit.exempt != nullptr;
 }
@@ -126,9 +137,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     if (!limit.kind->is_spent && !take_one_slot(cf, limit)) {
         return NGX_ERROR;
     }
-    if (limit.cost->is_constant()) {
-        (void)parse_cost(view(limit.cost->text), limit.constant_cost);  // the directive has seen that it can
-    }
+    limit.constant_cost = constant_cost_of(*limit.cost);
     const bool in_access = limit.phase == static_cast<ngx_uint_t>(Phase::access) && !conf.report;
     if (in_access && !line.warned && refers_to(*limit.key, "remote_user")) {
         line.warned = true;
@@ -212,7 +221,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
 /// Says what no block has said. False without memory.
 bool set_defaults(ngx_conf_t* cf, Options& options) noexcept {
     options.store_text = options.store_text != nullptr ? options.store_text : constant_value(cf, "local");
-    options.cost = options.cost != nullptr ? options.cost : constant_value(cf, "1");
+    options.cost = options.cost != nullptr ? options.cost : constant_value<CostValue>(cf, "1");
     options.mode = options.mode != nullptr ? options.mode : named_modes[0];
     ngx_conf_init_uint_value(options.lease, lease_auto);
     ngx_conf_init_uint_value(options.phase, static_cast<ngx_uint_t>(Phase::access));

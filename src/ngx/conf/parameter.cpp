@@ -1,6 +1,8 @@
 #include "ngx/conf/parameter.h"
 
+#include "core/decimal.h"
 #include "core/limit/bucket.h"
+#include "core/limit/cost_sum.h"
 #include "core/limit/rate.h"
 #include "limiter/configuration.h"
 #include "ngx/conf/later.h"
@@ -41,6 +43,46 @@ const char* names_of(ngx_conf_t* cf, const char* verb, const Named* const* all) 
     }
     *end = '\0';
     return reinterpret_cast<const char*>(text);
+}
+
+char* refuse_cost(ngx_conf_t* cf, const ngx_str_t& text, const CostError& error) noexcept {
+    const ngx_str_t rest = str(error.rest);
+    return refuse(
+        cf,
+        "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000000, a variable, or a "
+        "sum such as $in*3+$out/4; at \"%V\": %s",
+        &text, &words_of(cf)[0], &rest, error.why);
+}
+
+/// Keeps the factors of a cost, where it is a sum of more than one. Its value is compiled.
+char* compile_sum(ngx_conf_t* cf, CostValue& cost) noexcept {
+    std::size_t count = 0;
+    std::string_view rest = view(cost.text);
+    const CostError error = count_factors(rest, count);
+    if (error.why != nullptr) {
+        return refuse_cost(cf, cost.text, error);
+    }
+    CostFactor factor;
+    CostSum sum;
+    auto* factors = static_cast<CostValue::Factor*>(ngx_pcalloc(cf->pool, count * sizeof(CostValue::Factor)));
+    for (std::size_t i = 0; factors != nullptr && i < count; ++i) {
+        (void)take_factor(rest, factor);
+        if (compile(cf, str(factor.text), factors[i].value) != NGX_OK) {
+            return failed;
+        }
+        factors[i].divisor = factor.divisor;
+        if (factors[i].value.is_constant() && !sum.add(factor.text, factor.divisor)) {
+            return refuse_cost(cf, cost.text, {"the number is too great", factor.text});
+        }
+    }
+    std::int64_t constant = 0;
+    if (cost.is_constant() && sum.read(constant) != CostReading::number) {
+        return refuse_cost(cf, cost.text, {"it is too great", view(cost.text)});
+    }
+    const bool is_sum = count != 1 || factor.divisor != 1;
+    cost.factors = is_sum ? factors : nullptr;
+    cost.factor_count = is_sum ? count : 0;
+    return factors != nullptr ? NGX_CONF_OK : failed;
 }
 
 }  // namespace
@@ -110,19 +152,12 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
     return NGX_CONF_OK;
 }
 
-char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, Value*& cost) noexcept {
-    if (is_later_cost(view(text))) {
-        return refuse_later(cf, text, "write a whole number from 0 to 1000000000, or one variable");
-    }
-    cost = compiled(cf, text);
-    if (cost == nullptr) {
+char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, CostValue*& cost) noexcept {
+    cost = static_cast<CostValue*>(ngx_pcalloc(cf->pool, sizeof(CostValue)));
+    if (cost == nullptr || compile(cf, text, *cost) != NGX_OK) {
         return failed;
     }
-    std::int64_t constant = 0;
-    if (cost->is_constant() && !parse_cost(view(text), constant)) {
-        return refuse_value(cf, "cost", text, "it is a whole number from 0 to 1000000000");
-    }
-    return NGX_CONF_OK;
+    return text.len == 0 ? NGX_CONF_OK : compile_sum(cf, *cost);
 }
 
 char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {
@@ -142,7 +177,7 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
     std::int64_t tokens = 0;
     if (view(text) == "auto") {
         lease = lease_auto;
-    } else if (text.len != 0 && parse_cost(view(text), tokens) && tokens > 0) {
+    } else if (parse_digits(view(text), tokens) && tokens > 0 && tokens <= max_lease) {
         lease = static_cast<ngx_uint_t>(tokens);
     } else {
         return refuse_value(cf, "value", text,

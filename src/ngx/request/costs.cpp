@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "core/limit/rate.h"
 #include "limiter/request/placing.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/request/missing.h"
@@ -22,14 +21,16 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
     }
     ngx_http_request_t* r = context.request();
     ngx_str_t text = ngx_null_string;
+    CostReading reading = CostReading::senseless;
     applied.cost_known = true;
-    const bool may = kept == nullptr || kept->all();
-    if (!may || evaluate_value(r, *line_of(applied.limit).cost, text) != NGX_OK ||
-        !parse_cost(view(text), applied.cost)) {
-        applied.cost = 1;
+    applied.cost = 1;
+    if (kept == nullptr || kept->all()) {
+        reading = read_cost(r, *line_of(applied.limit).cost, applied.cost, text);
+    }
+    if (reading == CostReading::senseless) {
         main_conf(r)->log->bad_cost(r, line_of(applied.limit), view(text));
     }
-    return text.len == 0 || applied.cost == 0;
+    return reading == CostReading::empty || applied.cost == 0;
 }
 
 /// Evaluates costs while this lives, and leaves nginx's variables as they were.

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "core/limit/rate.h"
 #include "limiter/request/late_watch.h"
 #include "limiter/tallies/tallies.h"
 #include "ngx/conf/key.h"
@@ -93,14 +92,17 @@ bool is_there(ngx_http_request_t* r, const Note& note) noexcept {
         return false;  // it would be that of another response
     }
     ngx_str_t text;
+    if (note.what == Missing::cost) {
+        std::int64_t cost = note.counted;
+        return read_cost(r, *note.limit.cost, cost, text) == CostReading::number && cost != note.counted;
+    }
     if (evaluate_value(r, said_of(note.limit, note.what).value, text) != NGX_OK || text.len == 0) {
         return false;
     }
     if (view(text) == "off" && (note.what == Missing::rate || note.what == Missing::burst)) {
         return false;  // the limit would not apply either
     }
-    std::int64_t cost = 0;
-    return note.what != Missing::cost || (parse_cost(view(text), cost) && cost != note.counted);
+    return true;
 }
 
 /// The remedy where a key, rate, burst or number is not there in time: by the variables that it is made of,

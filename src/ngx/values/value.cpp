@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/limit/rate.h"
 #include "ngx/values/kept_variables.h"
 
 namespace rate_limit {
@@ -107,6 +108,46 @@ ngx_int_t evaluate_parts(ngx_http_request_t* r, const Value& value, ngx_str_t& t
         }
     }
     return join(r->pool, fetched, value.count, text);
+}
+
+namespace {
+
+CostReading evaluate_sum(ngx_http_request_t* r, const CostValue& cost, std::int64_t& number,
+                         ngx_str_t& text) noexcept {
+    CostSum sum;
+    text = cost.text;
+    for (ngx_uint_t i = 0; i < cost.factor_count; ++i) {
+        ngx_str_t factor = ngx_null_string;
+        if (evaluate_value(r, cost.factors[i].value, factor) != NGX_OK) {
+            return CostReading::senseless;
+        }
+        if (!sum.add(view(factor), cost.factors[i].divisor) && text.data == cost.text.data) {
+            text = factor;
+        }
+    }
+    return sum.read(number);
+}
+
+}  // namespace
+
+CostReading read_cost(ngx_http_request_t* r, const CostValue& cost, std::int64_t& number,
+                      ngx_str_t& text) noexcept {
+    if (cost.factors != nullptr) {
+        return evaluate_sum(r, cost, number, text);
+    }
+    text = ngx_null_string;
+    std::int64_t whole = 0;
+    if (evaluate_value(r, cost, text) != NGX_OK) {
+        return CostReading::senseless;
+    }
+    if (text.len == 0) {
+        return CostReading::empty;
+    }
+    if (!parse_cost(view(text), whole)) {
+        return CostReading::senseless;
+    }
+    number = whole;
+    return CostReading::number;
 }
 
 }  // namespace rate_limit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/limit/cost_sum.h"
 #include "ngx/base/ngx.h"
 
 namespace rate_limit {
@@ -28,6 +29,18 @@ struct Value {
     bool is_constant() const noexcept { return parts == nullptr; }
 };
 
+/// A cost: a value, or a sum of products of values (core/limit/cost_sum.h), of which it has the text and the
+/// parts. It lives as a value does.
+struct CostValue : Value {
+    struct Factor {
+        Value value;
+        std::int64_t divisor;  // CostFactor's
+    };
+
+    const Factor* factors;  // null: it is no sum
+    ngx_uint_t factor_count;
+};
+
 /// evaluate_value() of a value that is no constant.
 ngx_int_t evaluate_parts(ngx_http_request_t* r, const Value& value, ngx_str_t& text) noexcept;
 
@@ -41,5 +54,10 @@ inline ngx_int_t evaluate_value(ngx_http_request_t* r, const Value& value, ngx_s
     }
     return evaluate_parts(r, value, text);
 }
+
+/// The cost for the request. `number` is written where it is one. Else `text` is for the log: what is no
+/// number, or the sum that is too great. Without memory it is senseless.
+CostReading read_cost(ngx_http_request_t* r, const CostValue& cost, std::int64_t& number,
+                      ngx_str_t& text) noexcept;
 
 }  // namespace rate_limit

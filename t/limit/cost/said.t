@@ -34,10 +34,10 @@ is limits(ask(0, 'new'))->{remaining}, 10, 'and shows what is there';
 shows ask(7), 200, {used => 13, remaining => 0}, 'a cost may pass the limit';
 is ask(0)->status, 429, 'then nothing is admitted';
 
-my @invalid = ('-1', '1.5', '1e3', 'x', '1000000001', '99999999999999999999', '0x5', '+1', '1 1');
+my @invalid = ('-1', '1.5', '1e3', 'x', '1000000000001', '99999999999999999999', '0x5', '2*3', '0*0', '+1', '1 1');
 is limits(ask($_, "invalid$_"))->{used}, 1, "\"$_\" is invalid and counts as 1" for @invalid;
 ok $nginx->count_log(qr/invalid cost "-1" of rate limit "default" in .*:\d+ counts as 1/), 'it is logged';
-is limits(ask('1000000000', 'most'))->{used}, 1_000_000_000, 'the most';
+is limits(ask('1000000000000', 'most'))->{used}, 1_000_000_000_000, 'the most';
 is limits(ask('007', 'zeros'))->{used}, 7, 'leading zeros';
 
 is_deeply [map { limits($nginx->get('/constant/x', 'X-Key' => 'constant'))->{used} } 1 .. 3], [4, 8, 12], 'a constant';
@@ -60,7 +60,7 @@ is_deeply [@$two{qw(used resource)}], [3, 'b'], 'cost= of a line, rate_limit_cos
 $nginx->stop;
 is_deeply [grep { /:(?:free|new)$/ } $redis->keys], [], 'what is free opens no window';
 my %used = map { $_ => $redis->used($_) } qw(k most constant map up), "invalid-1";
-is_deeply \%used, {k => 13, most => 1_000_000_000, constant => 12, map => 11, up => 15, 'invalid-1' => 1}, 'charges';
+is_deeply \%used, {k => 13, most => 1_000_000_000_000, constant => 12, map => 11, up => 15, 'invalid-1' => 1}, 'charges';
 is_deeply [map { $redis->used('two', "$_/3600") } qw(a b)], [2, 3], 'of two limits';
 
 done;
