@@ -1,4 +1,4 @@
-# A key, rate, burst or number of running requests that uses what is not known yet when limits are checked is warned about,
+# A key, rate, burst, reservation or number of running requests that uses what is not known yet when limits are checked is warned about,
 # once, with the remedy: the module's own variables but the addresses, where no limit has been checked before, and what only a
 # response has.
 
@@ -20,6 +20,7 @@ for my $name (@own) {
 warns(at('rate_limit_key "a:$rate_limit_id"; rate_limit 1r/s; rate_limit 1r/m name=other;'), 'rate_limit_key', qr/the key in \S+ uses "\$rate_limit_id"/, 'once for a key');
 warns(at('rate_limit 1r/s key=$rate_limit_id phase=precontent;'), 'key=', qr/the key in \S+ uses "\$rate_limit_id"/, 'no limit before it');
 for (['rate_limit "VALUE" key=$remote_addr;', 'rate', 'rate_limit'], ['rate_limit 1r/s "burst=VALUE" key=$remote_addr;', 'burst', 'rate_limit'],
+    ['rate_limit 1r/s mode=lease "reserve=VALUE" key=$remote_addr;', 'reserve', 'rate_limit'],
     ['rate_limit_concurrency "VALUE" key=$remote_addr;', 'number', 'rate_limit_concurrency']) {
     my ($line, $noun, $directive) = @$_;
     warns(at($line =~ s/VALUE/\$rate_limit_used/r), $directive, qr/the $noun of "$directive" in \S+ uses "\$rate_limit_used", $set; write a number, or a "map"/, "$noun");

@@ -57,6 +57,8 @@ my @values = (
         ['$arg_a/$arg_b', '/$arg_b', 'a whole number from 1 to 1000000000000 follows "/"'], ['$arg_a/0', '/0', 'a whole number from 1'],
         ['$arg_a * 3', ' * 3', 'it takes digits, variables, '], ['$arg_a-1', '-1', 'it takes digits, variables, '],
         ['10*100000000001', '10*100000000001', 'it is too great'], ['$arg_a*9999999999999999999', '9999999999999999999', 'the number is too great']),
+    (map { ["rate_limit 1r/s mode=lease reserve=$_", qr/invalid reserve ".*" in "rate_limit"/, qr/it is a whole number from 0 to 1000000000000, a variable, or a sum/] }
+        '-1', '1000000000001', 'x', '$arg_a+'),
     (map { ["rate_limit_exempt_status $_", qr/invalid exempt status ".*" in "rate_limit_exempt_status"/, $remedy{exempt}] }
         '99', '600', 'x', '304 off', '""', '$arg_a', '304 6xx', '4xx !', '!600', '4xx 5xx,6xx'),
     (map { ["rate_limit_dry_run $_", qr/invalid dry run ".*" in "rate_limit_dry_run"/, $remedy{dry}] } '1', 'On', '""'),

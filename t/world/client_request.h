@@ -33,8 +33,16 @@ struct RequestSetup {
         return changed;
     }
 
+    /// Limits that charge before the request reserve so much, and its cost is said at its end, or never.
+    RequestSetup reserving(std::int64_t estimate) const {
+        RequestSetup changed = *this;
+        changed.reserve = estimate;
+        return changed;
+    }
+
     std::string key;
     std::int64_t cost = 1;
+    std::optional<std::int64_t> reserve{};
     std::vector<std::string> limits{};
     std::optional<OnError> on_error{};
 };
@@ -55,9 +63,10 @@ public:
     void begin();
 
     /// It has been admitted, and its response has ended. `exempt`: by a status for which nothing is charged.
+    /// What is reserved stays reserved.
     void end(bool exempt = false);
 
-    /// Its response says that it has cost something else than was known before.
+    /// Its response says that it has cost something else than was known before, or reserved.
     void end_at_cost(std::int64_t cost);
 
     /// The client has gone before the limits have decided, or nothing has come of the request.

@@ -151,7 +151,7 @@ void Traffic::come_back(const Visit& visit, std::size_t shown) {
         return;
     }
     const std::size_t told = visit.told_by == shown ? visit.told + 1 : 1;
-    const Arrival arrival{Purpose::asks, visit.key, visit.cost, shown, told};
+    const Arrival arrival{Purpose::asks, visit.key, visit.cost, {}, shown, told};
     events_.in(wait, [this, arrival, at] { begin_request(arrival, at); });
 }
 

@@ -60,7 +60,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
             continue;
         }
         if (!visit->request->is_over()) {
-            lose(visit->key, visit->cost);
+            lose(visit->key, std::max(visit->cost, visit->reserve));
             if (visit->request->is_admitted()) {
                 end(*visit);
                 let_go(*visit);
@@ -147,7 +147,11 @@ bool Traffic::begin_request() {
     if (choice.worker == nullptr) {
         return false;
     }
-    begin_request({Purpose::ordinary, key, cost}, choice);
+    Arrival arrival{Purpose::ordinary, key, cost};
+    if (plan_.traffic.reserve != 0 && chance_.percent(plan_.traffic.reserve)) {
+        arrival.reserve = chance_.between(1, 2 * cost);
+    }
+    begin_request(arrival, choice);
     return true;
 }
 
@@ -156,9 +160,11 @@ void Traffic::begin_request(const Arrival& arrival, const Machines::Choice& at) 
     visits_.push_back({nullptr, at.worker, at.memory, arrival.key, arrival.cost, events_.now(),
                        arrival.purpose, arrival.told_by, arrival.told});
     Visit& visit = visits_.back();
-    visit.request =
-        std::make_unique<ClientRequest>(*at.worker, "client" + std::to_string(arrival.key), arrival.cost,
-                                        [this, &visit](ClientRequest&) { decided(visit); });
+    RequestSetup setup("client" + std::to_string(arrival.key), arrival.cost);
+    setup.reserve = arrival.reserve;
+    visit.reserve = arrival.reserve.value_or(0);
+    visit.request = std::make_unique<ClientRequest>(*at.worker, std::move(setup),
+                                                    [this, &visit](ClientRequest&) { decided(visit); });
     begin(visit);
 }
 
@@ -230,8 +236,14 @@ void Traffic::decided(Visit& visit) {
 
 void Traffic::check_headers(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
-        headers_.check({*visit.request, i, {visit.key, visit.memory}, visit.cost, visit.begun, events_.now()},
-                       limits_[number_of(visit.request->applied(i))]);
+        const AppliedLimit& applied = visit.request->applied(i);
+        headers_.check({*visit.request,
+                        i,
+                        {visit.key, visit.memory},
+                        cost_before(visit, applied),
+                        visit.begun,
+                        events_.now()},
+                       limits_[number_of(applied)]);
     }
 }
 
@@ -256,7 +268,7 @@ void Traffic::tell(const Visit& visit) {
         // A request whose answer was lost is rejected by memory where that knows enough.
         const bool answered = decided && !applied.in_doubt();
         limits_[number_of(applied)].tell(
-            visit.key, {visit.memory, visit.cost, visit.begun, events_.now(),
+            visit.key, {visit.memory, cost_before(visit, applied), visit.begun, events_.now(),
                         over && verdict.known ? verdict.window.reset : 0, over && answered});
     }
 }
@@ -268,7 +280,7 @@ void Traffic::admitted(Visit& visit) {
         LimitTruths& limit = limits_[number];
         if (applied.verdict.outcome == Outcome::passed) {
             limit.enter(visit.key, visit.known[number], visit.begun, events_.now());
-            visit.numbers[number] = limit.admit(claim_of(visit, limit), visit.cost,
+            visit.numbers[number] = limit.admit(claim_of(visit, limit), cost_before(visit, applied),
                                                 applied.verdict.window.reset, visit.begun, events_.now());
         }
     }
@@ -323,7 +335,7 @@ void Traffic::end_request(Visit& visit) {
                                   visit.decided);
         }
         log_.add("key ", visit.key, " ends: ", applied.limit.name, " charges ", applied.charged);
-        const std::int64_t back = visit.cost - applied.charged;
+        const std::int64_t back = cost_before(visit, applied) - applied.charged;
         if (applied.verdict.outcome == Outcome::passed && back > 0) {
             limit.give_back(claim_of(visit, limit), visit.numbers[number], back,
                             applied.verdict.window.reset);
@@ -337,6 +349,11 @@ void Traffic::forget_ended() {
     while (!visits_.empty() && visits_.front().request->is_over()) {
         visits_.pop_front();
     }
+}
+
+/// So much the limit wants before the request, or knows of its cost by then.
+std::int64_t Traffic::cost_before(const Visit& visit, const AppliedLimit& applied) {
+    return applied.reserved.value_or(visit.cost);
 }
 
 Claim Traffic::claim_of(const Visit& visit, const LimitTruths& limit) const {

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -69,6 +70,7 @@ private:
         Purpose purpose;
         std::size_t key;
         std::int64_t cost;
+        std::optional<std::int64_t> reserve{};
         std::size_t told_by = 0;  // the limit, of the request, that told it to wait
         std::size_t told = 0;     // how often that limit has, since the client asks
     };
@@ -84,6 +86,7 @@ private:
         Purpose purpose;
         std::size_t told_by;
         std::size_t told;
+        std::int64_t reserve = 0;  // before; 0: its cost
         Micros decided = 0;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
         std::array<KnownCharges::Known, most_limits> known{};
@@ -124,6 +127,7 @@ private:
     void forget_ended();
     void lose(std::size_t key, std::int64_t cost);
     void note_recent(const Visit& visit);
+    static std::int64_t cost_before(const Visit& visit, const AppliedLimit& applied);
     Claim claim_of(const Visit& visit, const LimitTruths& limit) const;
     std::size_t number_of(const AppliedLimit& applied) const;
 

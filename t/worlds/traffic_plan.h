@@ -35,6 +35,7 @@ struct TrafficPlan {
     int aborted = 0;      ///< of a hundred requests, before they are decided
     int exempt = 0;       ///< the same, by their status
     int costs_later = 0;  ///< the same: their cost is another one at their end
+    int reserve = 0;      ///< the same: it is not known before, and a number of up to twice that is reserved
 };
 
 /// A key of the plan.

@@ -68,6 +68,9 @@ struct AppliedLimit : WindowPlace {
     std::string_view store_name;  ///< the store's, or `local`; empty: not known yet, or none
     std::int64_t cost = 1;
     std::int64_t charged = 0;  ///< once the request is settled
+
+    /// So much the request reserves before, while it is not known what it costs; empty: its cost itself.
+    std::optional<std::int64_t> reserved;
     bool cost_known = false;
     bool dry_run = false;
     OverrideKind override_kind = OverrideKind::none;  ///< the kind that held when the limit was evaluated

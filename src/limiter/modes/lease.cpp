@@ -133,7 +133,8 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
 
 /// Charges what the tokens do not cover: from other tokens at hand, or at the primary.
 void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
-    if (applied.cost != 0 && applied.holding.kind != Holding::Kind::tokens &&
+    // What it asked for, not what it has turned out to cost.
+    if (applied.demand.want != 0 && applied.holding.kind != Holding::Kind::tokens &&
         std::holds_alternative<Reservation>(applied.asked)) {
         ChargeRefund::settle(applied, due, now);
         return;

@@ -38,12 +38,10 @@ void Local::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
     const Terms terms = terms_of(applied, now);
     // Without room nothing is held, and there is nowhere to charge.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
-        if (charged == 0) {
-            charge(record, terms, due);
-        } else if (due < charged) {
+        if (due < charged) {
             refund(record, holding.ticket, charged - due);
-        } else if (record.ticket == holding.ticket && is_open(record, terms.rate.period, now)) {
-            charge(record, terms, due - charged);
+        } else {
+            charge(record, terms, due - charged);  // to the next window, if that one has ended
         }
         if (holding.kind == Holding::Kind::in_flight) {
             rate_limit::leave(record, holding.ticket);

@@ -1,5 +1,7 @@
 #include "limiter/request/placing.h"
 
+#include <algorithm>
+
 #include "core/limit/bucket.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
@@ -112,6 +114,11 @@ const Limit* twin_of(const LimitedRequest& request, const AppliedLimit& applied)
 
 void compare_cost(AppliedLimit& applied) noexcept {
     applied.verdict.never_fits = applied.cost > applied.verdict.rate.limit - applied.kept;
+}
+
+void reserve(AppliedLimit& applied, std::int64_t estimate) noexcept {
+    applied.cost = std::min(estimate, applied.verdict.rate.limit - applied.kept);
+    applied.reserved = applied.cost;
 }
 
 }  // namespace rate_limit

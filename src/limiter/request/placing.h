@@ -32,4 +32,8 @@ const Limit* twin_of(const LimitedRequest& request, const AppliedLimit& applied)
 /// The cost is known: the request is refused where it never fits.
 void compare_cost(AppliedLimit& applied) noexcept;
 
+/// The request is charged so much, an estimate, before it is known what it costs; at most the whole limit, as
+/// it would never pass else. What it costs in the end may be more.
+void reserve(AppliedLimit& applied, std::int64_t estimate) noexcept;
+
 }  // namespace rate_limit

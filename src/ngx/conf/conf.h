@@ -57,6 +57,8 @@ struct LimitLine : Options, Limit {
     std::string_view digits;  // the digits of a constant rate's limit
     Value* burst_text;        // null: windows count
 
+    CostValue* reserve;  // charged before the request; null: its cost is
+
     bool named;         // the line says the name
     ngx_uint_t status;  // status of a rejection; 0: the line says none
 

@@ -176,6 +176,9 @@ void check_values(ngx_conf_t* cf, const LocationConf& conf) noexcept {
         if (limit.burst_text != nullptr) {
             check_value(cf, limit, *limit.burst_text, "burst", before_decision);
         }
+        if (limit.reserve != nullptr) {
+            check_value(cf, limit, *limit.reserve, "reserve", before_decision);
+        }
     }
 }
 

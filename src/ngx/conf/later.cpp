@@ -17,7 +17,6 @@ constexpr struct {
     {Later::parameter, "headers"},
     {Later::parameter, "jitter"},
     {Later::parameter, "penalty"},
-    {Later::parameter, "reserve"},
     {Later::window, "local"},
     {Later::period, "week"},
     {Later::headers, "retry_after"},

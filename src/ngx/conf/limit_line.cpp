@@ -48,6 +48,7 @@ constexpr Parameter parameters[] = {
     {"mode", Of::spent, parse_into<parse_mode, &Options::mode>},
     {"phase", Of::all, parse_into<parse_phase, &LimitLine::phase>},
     {"cost", Of::spent, parse_into<parse_cost_value, &LimitLine::cost>},
+    {"reserve", Of::spent, parse_into<parse_reserve, &LimitLine::reserve>},
     {"exempt", Of::spent, parse_into<parse_exempt, &LimitLine::exempt>},
     {"dry_run", Of::all, parse_into<parse_dry_run, &LimitLine::dry_run>},
     {"status", Of::all, parse_into<parse_status, &LimitLine::status>},

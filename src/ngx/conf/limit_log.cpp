@@ -8,13 +8,24 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t max_shown = 64;
-constexpr const char* cost_reason = "it is a whole number from 0 to 1000000000000";
-constexpr const char* cost_noun = "cost";
+// Arrays: their addresses differ.
+constexpr char cost_reason[] = "it is a whole number from 0 to 1000000000000";
+constexpr char reserve_reason[] = "it is a whole number from 0 to 1000000000000";
+constexpr char cost_noun[] = "cost";
+constexpr char reserve_noun[] = "reserve";
+
+bool counts_as_one(const char* noun) noexcept {
+    return noun == cost_noun || noun == reserve_noun;
+}
 
 }  // namespace
 
 void LimitLog::bad_cost(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept {
     unchecked(r, limit, cost_reason, cost_noun, text);
+}
+
+void LimitLog::bad_reserve(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept {
+    unchecked(r, limit, reserve_reason, reserve_noun, text);
 }
 
 void LimitLog::unchecked(ngx_http_request_t* r, const LimitLine& limit, const char* reason, const char* noun,
@@ -30,8 +41,9 @@ void LimitLog::unchecked(ngx_http_request_t* r, const LimitLine& limit, const ch
         ++line->count;
         line->throttle.tell(log_of(*r->connection->log));
     } catch (...) {
-        const char* format = noun == cost_noun ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
-                                               : "rate limit \"%V\" in %V:%ui could not be checked: %s";
+        const char* format = counts_as_one(noun)
+                                 ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
+                                 : "rate limit \"%V\" in %V:%ui could not be checked: %s";
         const ngx_str_t name = str(limit.name);
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, format, &name, &limit.file, limit.line, reason);
     }
@@ -48,9 +60,9 @@ void LimitLog::Line::write(void* self, Log& to) noexcept {
             '\0';
     }
     line.count = 0;
-    if (line.noun == cost_noun) {
+    if (counts_as_one(line.noun)) {
         ngx_log_error(NGX_LOG_ERR, log, 0,
-                      "invalid cost \"%s\" of rate limit \"%V\" in %V:%ui counts as 1: %s%s",
+                      "invalid %s \"%s\" of rate limit \"%V\" in %V:%ui counts as 1: %s%s", line.noun,
                       line.text.c_str(), &name, &limit.file, limit.line, line.reason, counted);
     } else if (line.noun != nullptr) {
         ngx_log_error(NGX_LOG_ERR, log, 0,

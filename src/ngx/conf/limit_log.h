@@ -31,6 +31,9 @@ public:
     /// A variable was to give the cost, and its text is no cost.
     void bad_cost(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept;
 
+    /// The same of what is to be reserved.
+    void bad_reserve(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept;
+
 private:
     struct Line {
         Line(const LimitLine& of, const char* why, const char* what) noexcept

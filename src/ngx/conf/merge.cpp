@@ -5,6 +5,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
+#include "limiter/modes/mode.h"
 #include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
@@ -101,6 +102,18 @@ bool take_one_slot(ngx_conf_t* cf, LimitLine& limit) noexcept {
     return limit.cost != nullptr && limit.exempt != nullptr;
 }
 
+/// A reservation is charged before the request.
+ngx_int_t check_reserve(ngx_conf_t* cf, const LimitLine& limit) noexcept {
+    if (limit.reserve == nullptr || limit.Limit::mode->local.needs_cost()) {
+        return NGX_OK;
+    }
+    return refuse_merged(
+        cf,
+        "\"reserve=\" is charged before the request, and \"mode=%s\" charges after it: write "
+        "\"mode=charge_refund\" or \"mode=lease\", or remove \"reserve=\" in %V:%ui",
+        limit.Limit::mode->name, &limit.file, limit.line);
+}
+
 /// Writes once for all requests what the texts begin with that identify its windows, where neither its rate
 /// or burst nor its store is a variable. NGX_ERROR without memory.
 ngx_int_t keep_head(ngx_conf_t* cf, LimitLine& limit) noexcept {
@@ -147,7 +160,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
                     &limit.directive, limit.kind->theft, &limit.file, limit.line);
     }
     resolve_store(cf, limit);
-    return resolve_burst(cf, limit) == NGX_OK ? keep_head(cf, limit) : NGX_ERROR;
+    const bool sound = resolve_burst(cf, limit) == NGX_OK && check_reserve(cf, limit) == NGX_OK;
+    return sound ? keep_head(cf, limit) : NGX_ERROR;
 }
 
 /// Refuses what cannot stand beside an earlier line of the same location.

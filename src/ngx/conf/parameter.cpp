@@ -45,22 +45,22 @@ const char* names_of(ngx_conf_t* cf, const char* verb, const Named* const* all) 
     return reinterpret_cast<const char*>(text);
 }
 
-char* refuse_cost(ngx_conf_t* cf, const ngx_str_t& text, const CostError& error) noexcept {
+char* refuse_cost(ngx_conf_t* cf, const char* noun, const ngx_str_t& text, const CostError& error) noexcept {
     const ngx_str_t rest = str(error.rest);
     return refuse(
         cf,
-        "invalid cost \"%V\" in \"%V\": it is a whole number from 0 to 1000000000000, a variable, or a "
+        "invalid %s \"%V\" in \"%V\": it is a whole number from 0 to 1000000000000, a variable, or a "
         "sum such as $in*3+$out/4; at \"%V\": %s",
-        &text, &words_of(cf)[0], &rest, error.why);
+        noun, &text, &words_of(cf)[0], &rest, error.why);
 }
 
 /// Keeps the factors of a cost, where it is a sum of more than one. Its value is compiled.
-char* compile_sum(ngx_conf_t* cf, CostValue& cost) noexcept {
+char* compile_sum(ngx_conf_t* cf, const char* noun, CostValue& cost) noexcept {
     std::size_t count = 0;
     std::string_view rest = view(cost.text);
     const CostError error = count_factors(rest, count);
     if (error.why != nullptr) {
-        return refuse_cost(cf, cost.text, error);
+        return refuse_cost(cf, noun, cost.text, error);
     }
     CostFactor factor;
     CostSum sum;
@@ -72,17 +72,25 @@ char* compile_sum(ngx_conf_t* cf, CostValue& cost) noexcept {
         }
         factors[i].divisor = factor.divisor;
         if (factors[i].value.is_constant() && !sum.add(factor.text, factor.divisor)) {
-            return refuse_cost(cf, cost.text, {"the number is too great", factor.text});
+            return refuse_cost(cf, noun, cost.text, {"the number is too great", factor.text});
         }
     }
     std::int64_t constant = 0;
     if (cost.is_constant() && sum.read(constant) != CostReading::number) {
-        return refuse_cost(cf, cost.text, {"it is too great", view(cost.text)});
+        return refuse_cost(cf, noun, cost.text, {"it is too great", view(cost.text)});
     }
     const bool is_sum = count != 1 || factor.divisor != 1;
     cost.factors = is_sum ? factors : nullptr;
     cost.factor_count = is_sum ? count : 0;
     return factors != nullptr ? NGX_CONF_OK : failed;
+}
+
+/// Null: the error is logged. `noun`: what the text was to be.
+CostValue* compiled_cost(ngx_conf_t* cf, const char* noun, ngx_str_t text) noexcept {
+    auto* cost = static_cast<CostValue*>(ngx_pcalloc(cf->pool, sizeof(CostValue)));
+    const bool sound = cost != nullptr && compile(cf, text, *cost) == NGX_OK &&
+                       (text.len == 0 || compile_sum(cf, noun, *cost) == NGX_CONF_OK);
+    return sound ? cost : nullptr;
 }
 
 }  // namespace
@@ -153,11 +161,13 @@ char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept {
 }
 
 char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, CostValue*& cost) noexcept {
-    cost = static_cast<CostValue*>(ngx_pcalloc(cf->pool, sizeof(CostValue)));
-    if (cost == nullptr || compile(cf, text, *cost) != NGX_OK) {
-        return failed;
-    }
-    return text.len == 0 ? NGX_CONF_OK : compile_sum(cf, *cost);
+    cost = compiled_cost(cf, "cost", text);
+    return cost != nullptr ? NGX_CONF_OK : failed;
+}
+
+char* parse_reserve(ngx_conf_t* cf, ngx_str_t text, CostValue*& reserve) noexcept {
+    reserve = compiled_cost(cf, "reserve", text);
+    return reserve != nullptr ? NGX_CONF_OK : failed;
 }
 
 char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept {

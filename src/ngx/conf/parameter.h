@@ -17,6 +17,7 @@ char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcep
 char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept;
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept;
 char* parse_cost_value(ngx_conf_t* cf, ngx_str_t text, CostValue*& cost) noexcept;
+char* parse_reserve(ngx_conf_t* cf, ngx_str_t text, CostValue*& reserve) noexcept;
 char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept;
 char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept;
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept;

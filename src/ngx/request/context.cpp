@@ -94,7 +94,7 @@ AppliedLimit& RequestContext::add_line(const LimitLine& line) noexcept {
     if (conf_.report) {
         applied.cost = 0;
         applied.cost_known = true;
-    } else if (line.cost->is_constant()) {
+    } else if (line.reserve == nullptr && line.cost->is_constant()) {
         applied.cost = line.constant_cost;
         applied.cost_known = true;
     }

@@ -12,8 +12,9 @@ namespace rate_limit {
 
 namespace {
 
-/// Evaluates the cost, unless it is known. True where that was done, and the cost is empty or 0. `kept` keeps
-/// nginx's variables; null: they may change.
+/// Evaluates the cost, unless it is known. True where that was done, and the request counts as 1 or as
+/// nothing because the cost is empty or 0. An empty one leaves what is reserved. `kept` keeps nginx's
+/// variables; null: they may change.
 bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
                    const KeptVariables* kept = nullptr) noexcept {
     if (applied.cost_known) {
@@ -21,16 +22,21 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
     }
     ngx_http_request_t* r = context.request();
     ngx_str_t text = ngx_null_string;
+    std::int64_t cost = 1;
     CostReading reading = CostReading::senseless;
     applied.cost_known = true;
-    applied.cost = 1;
     if (kept == nullptr || kept->all()) {
-        reading = read_cost(r, *line_of(applied.limit).cost, applied.cost, text);
+        reading = read_cost(r, *line_of(applied.limit).cost, cost, text);
     }
     if (reading == CostReading::senseless) {
         main_conf(r)->log->bad_cost(r, line_of(applied.limit), view(text));
     }
-    return reading == CostReading::empty || applied.cost == 0;
+    if (reading == CostReading::empty && applied.reserved) {
+        applied.cost = *applied.reserved;
+        return false;
+    }
+    applied.cost = cost;
+    return reading == CostReading::empty || cost == 0;
 }
 
 /// Evaluates costs while this lives, and leaves nginx's variables as they were.
@@ -39,13 +45,35 @@ public:
     explicit CostsAside(RequestContext& context) noexcept : context_(context) {}
 
     void evaluate(AppliedLimit& applied) noexcept {
-        if (!applied.cost_known && !kept_) {
-            kept_.emplace(context_.request());
+        if (!applied.cost_known) {
+            keep_variables();
         }
         (void)evaluate_cost(context_, applied, kept_ ? &*kept_ : nullptr);
     }
 
+    /// What is reserved stands for the cost until that is asked for.
+    void reserve(AppliedLimit& applied) noexcept {
+        const LimitLine& line = line_of(applied.limit);
+        ngx_http_request_t* r = context_.request();
+        ngx_str_t text = ngx_null_string;
+        std::int64_t estimate = 1;
+        keep_variables();
+        const CostReading reading =
+            kept_->all() ? read_cost(r, *line.reserve, estimate, text) : CostReading::senseless;
+        if (reading == CostReading::senseless) {
+            main_conf(r)->log->bad_reserve(r, line, view(text));
+        }
+        rate_limit::reserve(applied, estimate);
+        applied.cost_known = true;
+    }
+
 private:
+    void keep_variables() noexcept {
+        if (!kept_) {
+            kept_.emplace(context_.request());
+        }
+    }
+
     RequestContext& context_;
     std::optional<KeptVariables> kept_;  // once there is a cost that is not known
 };
@@ -57,7 +85,7 @@ void evaluate_unheld_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         const Value& cost = *line_of(applied.limit).cost;
-        if (applied.mode->needs_cost() && !cost.is_constant()) {
+        if (applied.mode->needs_cost() && (!cost.is_constant() || applied.reserved)) {
             applied.cost_known = false;
             if (applied.holding.kind == Holding::Kind::nothing && !cost.of_end) {
                 costs.evaluate(applied);
@@ -72,7 +100,12 @@ void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept {
     CostsAside costs(context);
     for (std::size_t i = from; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (applied.zone != nullptr && applied.mode->needs_cost()) {
+        if (applied.zone == nullptr || !applied.mode->needs_cost()) {
+            continue;
+        }
+        if (line_of(applied.limit).reserve != nullptr && !applied.cost_known) {
+            costs.reserve(applied);
+        } else {
             costs.evaluate(applied);
             compare_cost(applied);
         }

@@ -5,7 +5,8 @@
 namespace rate_limit {
 
 /// Costs of a request, one for each of its limits. An expression whose value is no cost counts as 1, and the
-/// error is logged.
+/// error is logged. Where a limit has a reservation, that stands for the cost until the request has ended,
+/// and stays where the cost is empty then.
 
 /// The limits from number `from` on are found: evaluates the costs that decide, before the request passes,
 /// and finds those that are above the whole limit. A cost may differ at the end, so nginx does not keep the
