@@ -14,6 +14,7 @@
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/later.h"
+#include "ngx/conf/named_variables.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
 #include "ngx/finish/finish.h"
@@ -136,7 +137,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
 
-    if (refuse_later_variables(cf) != NGX_OK) {
+    if (refuse_later_variables(cf) != NGX_OK || check_named_variables(cf, main) != NGX_OK) {
         return NGX_ERROR;
     }
     check_keys(cf, main);

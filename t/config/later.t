@@ -27,7 +27,7 @@ for my $line ('here eu;', 'region eu;', "region eu { shard a primary=127.0.0.1:1
 }
 
 # Variables: used anywhere, unless the configuration defines them.
-for my $name (qw(delayed penalty reset_after retry_after limit_core used_core remaining_core reset_core reset_after_core retry_after_core status_core)) {
+for my $name (qw(delayed penalty)) {
     for my $use ("add_header X \$rate_limit_$name", "rate_limit 1r/s key=\$rate_limit_$name") {
         my ($code, $output) = RateLimit::Nginx->test_config("server { $listen location / { $use; } }");
         is $code, 1, "refused: $use";

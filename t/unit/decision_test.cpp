@@ -116,5 +116,40 @@ TEST(Shown, PrefersWindowsToSlots) {
     EXPECT_EQ(shown({verdict(100, 1), slots}, {1, 0}), 1) << "but not where they reject";
 }
 
+TEST(InAVariable, NamesOfLimitsAreFolded) {
+    EXPECT_TRUE(is_named_in_variable("core", "core"));
+    EXPECT_TRUE(is_named_in_variable("A-b.C_9", "a_b_c_9"));
+    EXPECT_FALSE(is_named_in_variable("core", "cor"));
+    EXPECT_FALSE(is_named_in_variable("core", "core2"));
+    EXPECT_FALSE(is_named_in_variable("a1", "a_"));
+}
+
+TEST(Named, IsTheOneOfTheNameThatWouldBeShown) {
+    std::vector<Verdict> verdicts{verdict(10, 1), verdict(10, 5), verdict(10, 9)};
+    verdicts[0].name = verdicts[1].name = "A-b";
+    const auto named = [&verdicts](const char* name) {
+        return number_of(rate_limit::named(verdicts.data(), verdicts.size(), name));
+    };
+    EXPECT_EQ(named("a_b"), 1);
+    EXPECT_EQ(named("core"), 2);
+    EXPECT_EQ(named("none"), -1);
+    verdicts[0].known = verdicts[1].known = false;
+    EXPECT_EQ(named("a_b"), 0) << "the first, where no window is known";
+    verdicts[1].outcome = Outcome::rejected;
+    EXPECT_EQ(named("a_b"), 1);
+}
+
+TEST(Rejecting, IsTheOneThatIsShown) {
+    std::vector<Verdict> verdicts{verdict(10, 1), verdict(10, 9), verdict(10, 5)};
+    const auto rejecting = [&verdicts] {
+        return number_of(rate_limit::rejecting(verdicts.data(), verdicts.size()));
+    };
+    EXPECT_EQ(rejecting(), -1);
+    verdicts[2].outcome = Outcome::rejected;
+    EXPECT_EQ(rejecting(), 2);
+    verdicts[1].outcome = Outcome::rejected;
+    EXPECT_EQ(rejecting(), 1);
+}
+
 }  // namespace
 }  // namespace rate_limit::decision_test

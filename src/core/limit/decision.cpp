@@ -32,12 +32,19 @@ Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
     return outcome;
 }
 
-VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
+namespace {
+
+/// shown(), of the verdicts for which `wanted` returns true.
+template <typename Wanted>
+VerdictIndex shown_of(const Verdict* verdicts, std::size_t count, Wanted wanted) noexcept {
     VerdictIndex in_dry_run;
     VerdictIndex tightest;
     std::int64_t least = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const Verdict& verdict = verdicts[i];
+        if (!wanted(verdict)) {
+            continue;
+        }
         if (verdict.outcome == Outcome::rejected) {
             return i;
         }
@@ -55,6 +62,22 @@ VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
     return in_dry_run ? in_dry_run : tightest;
 }
 
+char folded(char c) noexcept {
+    const bool upper = c >= 'A' && c <= 'Z';
+    return c == '-' || c == '.' ? '_' : upper ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
+    return shown_of(verdicts, count, [](const Verdict& /*verdict*/) { return true; });
+}
+
+VerdictIndex rejecting(const Verdict* verdicts, std::size_t count) noexcept {
+    const VerdictIndex limit = shown(verdicts, count);
+    return limit && verdicts[*limit].outcome == Outcome::rejected ? limit : std::nullopt;
+}
+
 VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept {
     if (!is_error(combine(verdicts, count))) {
         return shown(verdicts, count);
@@ -62,6 +85,21 @@ VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept {
     const auto* failed = std::find_if(verdicts, verdicts + count,
                                       [](const Verdict& verdict) { return is_error(verdict.outcome); });
     return static_cast<std::size_t>(failed - verdicts);
+}
+
+bool is_named_in_variable(std::string_view limit, std::string_view variable) noexcept {
+    return std::equal(limit.begin(), limit.end(), variable.begin(), variable.end(),
+                      [](char a, char b) { return folded(a) == folded(b); });
+}
+
+VerdictIndex named(const Verdict* verdicts, std::size_t count, std::string_view variable) noexcept {
+    const auto is_named = [variable](const Verdict& verdict) {
+        return is_named_in_variable(verdict.name, variable);
+    };
+    const VerdictIndex best = shown_of(verdicts, count, is_named);
+    const auto* const first = best ? verdicts + *best : std::find_if(verdicts, verdicts + count, is_named);
+    return first != verdicts + count ? VerdictIndex(static_cast<std::size_t>(first - verdicts))
+                                     : std::nullopt;
 }
 
 }  // namespace rate_limit

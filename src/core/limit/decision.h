@@ -59,8 +59,19 @@ using VerdictIndex = std::optional<std::size_t>;
 /// is due. Limits of running requests give way to all others.
 VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept;
 
+/// Which limit Retry-After is about: of those that rejected the one that is shown.
+VerdictIndex rejecting(const Verdict* verdicts, std::size_t count) noexcept;
+
 /// Which limit the variables describe: the one that is shown; but if the request's outcome is an error, the
 /// first limit that failed, whose window may be unknown.
 VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept;
+
+/// Whether the name of a variable can mean a limit of this name: in those a `-` or a `.` is a `_`, and case
+/// is ignored.
+bool is_named_in_variable(std::string_view limit, std::string_view variable) noexcept;
+
+/// The limit of the name that a variable has. Of several the one that would be shown; where none could be,
+/// the first.
+VerdictIndex named(const Verdict* verdicts, std::size_t count, std::string_view variable) noexcept;
 
 }  // namespace rate_limit

@@ -44,6 +44,9 @@ Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string
 
 constexpr std::string_view retry_after_name = "Retry-After";
 
+/// Its value where an error denies a request: no number of a limit is the reason.
+constexpr std::string_view denied_retry = "1";
+
 /// The most bytes that the value of Retry-After takes.
 constexpr std::size_t max_retry_after = 20;
 

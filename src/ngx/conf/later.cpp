@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ngx/conf/conf.h"
+#include "ngx/conf/named_variables.h"
 
 namespace rate_limit {
 
@@ -24,29 +25,7 @@ constexpr struct {
     {Later::store, "region"},
     {Later::variable, "rate_limit_delayed"},
     {Later::variable, "rate_limit_penalty"},
-    {Later::variable, "rate_limit_reset_after"},
-    {Later::variable, "rate_limit_retry_after"},
-    {Later::named_variable, "rate_limit_limit_"},
-    {Later::named_variable, "rate_limit_remaining_"},
-    {Later::named_variable, "rate_limit_reset_"},
-    {Later::named_variable, "rate_limit_retry_after_"},
-    {Later::named_variable, "rate_limit_status_"},
-    {Later::named_variable, "rate_limit_used_"},
 };
-
-bool is_later_variable(std::string_view name) noexcept {
-    return is_later(Later::variable, name) ||
-           std::any_of(std::begin(later_words), std::end(later_words), [name](const auto& later) {
-               return later.kind == Later::named_variable && name.size() > later.word.size() &&
-                      name.substr(0, later.word.size()) == later.word;
-           });
-}
-
-/// Whether a map, a geo, a set or a module defines the variable.
-bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) noexcept {
-    const Elements<const ngx_hash_key_t> known(core.variables_keys->keys);
-    return std::any_of(known.begin(), known.end(), [name](const auto& key) { return view(key.key) == name; });
-}
 
 }  // namespace
 
@@ -68,7 +47,7 @@ ngx_int_t refuse_later_variables(ngx_conf_t* cf) noexcept {
     auto& core = *static_cast<ngx_http_core_main_conf_t*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
     for (const ngx_http_variable_t& used : Elements<const ngx_http_variable_t>(core.variables)) {
-        if (is_later_variable(view(used.name)) && !is_defined(core, view(used.name))) {
+        if (is_later(Later::variable, view(used.name)) && !is_defined(core, view(used.name))) {
             return refuse_merged(cf, "the variable \"$%V\" is not available yet: remove it", &used.name);
         }
     }

@@ -8,13 +8,12 @@ namespace rate_limit {
 // nobody looks for a mistake of spelling. Directives stand in the module's table.
 
 enum class Later : unsigned char {
-    parameter,       ///< the name of a parameter of rate_limit
-    window,          ///< a value of window=
-    period,          ///< a period of a rate
-    headers,         ///< a value of rate_limit_headers
-    store,           ///< a directive of rate_limit_redis
-    variable,        ///< its name
-    named_variable,  ///< the start of a variable's name; that of a limit follows
+    parameter,  ///< the name of a parameter of rate_limit
+    window,     ///< a value of window=
+    period,     ///< a period of a rate
+    headers,    ///< a value of rate_limit_headers
+    store,      ///< a directive of rate_limit_redis
+    variable,   ///< its name
 };
 
 /// Whether a later version will take the word.

@@ -101,8 +101,8 @@ std::string_view digits_of(const LimitLine& limit, const Quota& quota) noexcept 
 ngx_int_t add_fields(RequestContext& context) noexcept {
     ngx_http_request_t* r = context.request();
     if (context.outcome == Outcome::error_denied) {
-        NewFields fields;  // no number of a limit is the reason
-        fields.add(Field{retry_after_name, "1"});
+        NewFields fields;
+        fields.add(Field{retry_after_name, denied_retry});
         return fields.put(r);
     }
     const ngx_uint_t headers = context.conf().headers;

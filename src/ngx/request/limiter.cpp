@@ -41,6 +41,16 @@ VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcep
     return described(context.verdicts(), context.count());
 }
 
+VerdictIndex named_limit(RequestContext& context, ngx_uint_t status, std::string_view variable) noexcept {
+    find_due(context, status);
+    return named(context.verdicts(), context.count(), variable);
+}
+
+VerdictIndex retried_limit(const RequestContext& context) noexcept {
+    const VerdictIndex limit = rejecting(context.verdicts(), context.count());
+    return limit && quota_of(context.verdicts()[*limit], now_millis()).retry ? limit : std::nullopt;
+}
+
 void fail(RequestContext& context, AppliedLimit& applied, const char* reason, const char* noun,
           std::string_view text) noexcept {
     main_conf(context.request())

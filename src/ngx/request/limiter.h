@@ -19,6 +19,12 @@ VerdictIndex shown_limit(RequestContext& context, ngx_uint_t status) noexcept;
 /// The limit that the variables describe; finds what is due first.
 VerdictIndex described_limit(RequestContext& context, ngx_uint_t status) noexcept;
 
+/// The limit of the name that a variable has; finds what is due first.
+VerdictIndex named_limit(RequestContext& context, ngx_uint_t status, std::string_view variable) noexcept;
+
+/// The limit whose rejection has a Retry-After, once what is due is found.
+VerdictIndex retried_limit(const RequestContext& context) noexcept;
+
 /// The way of one request under its limits, from top to bottom: evaluate → recall_or_ask → decide → settle.
 /// The steps between are the limiter's, in limiter/request/decisions.h.
 

@@ -58,21 +58,63 @@ ngx_int_t of_limit(RequestContext& context, ngx_http_variable_value_t* value) no
     return i ? set(context, context.applied(*i), value) : set_missing(value);
 }
 
+/// nginx tells the variable's name where that has a prefix.
+std::string_view name_in(uintptr_t data) noexcept {
+    const ngx_str_t* name = nullptr;
+    std::memcpy(&name, &data, sizeof name);
+    return view(*name);
+}
+
+/// One of the limit of the name that follows in its own name after `start` bytes.
+template <std::size_t start,
+          ngx_int_t (*set)(RequestContext& context, AppliedLimit& applied, ngx_http_variable_value_t* value)>
+ngx_int_t of_named_limit(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t data) noexcept {
+    RequestContext* context = RequestContext::find(r->main);
+    const std::string_view name = name_in(data).substr(start);
+    const VerdictIndex i = context != nullptr ? named_limit(*context, context->status(), name) : std::nullopt;
+    return i ? set(*context, context->applied(*i), value) : set_missing(value);
+}
+
 /// The numbers are there, too, where headers are off.
 template <std::int64_t Quota::*number>
 ngx_int_t set_quota(RequestContext& context, AppliedLimit& applied,
                     ngx_http_variable_value_t* value) noexcept {
     const Quota quota = quota_of(applied.verdict, now_millis());
-    if (!applied.verdict.known || (number == &Quota::reset && !quota.has_reset)) {
+    const bool of_reset = number == &Quota::reset || number == &Quota::until;
+    if (!applied.verdict.known || (of_reset && !quota.has_reset)) {
         return set_missing(value);
     }
     return set_written(context.request(), value, max_number,
                        [&](char* out) { return append(out, quota.*number); });
 }
 
+ngx_int_t set_outcome(ngx_http_variable_value_t* value, Outcome outcome) noexcept {
+    return outcome != Outcome::none ? set_text(value, to_string(outcome)) : set_missing(value);
+}
+
 ngx_int_t set_status(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
-    return context.outcome != Outcome::none ? set_text(value, to_string(context.outcome))
-                                            : set_missing(value);
+    return set_outcome(value, context.outcome);
+}
+
+ngx_int_t set_status_of_limit(RequestContext& /*context*/, AppliedLimit& applied,
+                              ngx_http_variable_value_t* value) noexcept {
+    return set_outcome(value, applied.verdict.outcome);
+}
+
+ngx_int_t set_retry_of_limit(RequestContext& context, AppliedLimit& applied,
+                             ngx_http_variable_value_t* value) noexcept {
+    return quota_of(applied.verdict, now_millis()).retry ? set_quota<&Quota::until>(context, applied, value)
+                                                         : set_missing(value);
+}
+
+/// As the header says it, or would.
+ngx_int_t set_retry(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    if (context.outcome == Outcome::error_denied) {
+        return set_text(value, denied_retry);
+    }
+    find_due(context, context.status());
+    const VerdictIndex i = retried_limit(context);
+    return i ? set_retry_of_limit(context, context.applied(*i), value) : set_missing(value);
 }
 
 ngx_int_t set_resource(RequestContext& /*context*/, AppliedLimit& applied,
@@ -204,7 +246,27 @@ ngx_http_variable_t changing(std::string_view name, ngx_http_get_variable_pt get
     return {str(name), nullptr, get, 0, NGX_HTTP_VAR_NOCACHEABLE, 0};
 }
 
+constexpr std::size_t length(const char* text) noexcept {
+    return std::string_view(text).size();
+}
+
+/// Variables whose names a limit's name ends: these are the starts, which of_a_limit lists, too.
+template <std::size_t start, ngx_int_t (*set)(RequestContext&, AppliedLimit&, ngx_http_variable_value_t*)>
+ngx_http_variable_t by_name(const char* name) noexcept {
+    return {str(name), nullptr, of_named_limit<start, set>, 0, NGX_HTTP_VAR_NOCACHEABLE | NGX_HTTP_VAR_PREFIX,
+            0};
+}
+
+#define RATE_LIMIT_BY_NAME(name, set) by_name<length(name), set>(name)
+
 const ngx_http_variable_t variables[] = {
+    RATE_LIMIT_BY_NAME("rate_limit_limit_", set_quota<&Quota::limit>),
+    RATE_LIMIT_BY_NAME("rate_limit_used_", set_quota<&Quota::used>),
+    RATE_LIMIT_BY_NAME("rate_limit_remaining_", set_quota<&Quota::remaining>),
+    RATE_LIMIT_BY_NAME("rate_limit_reset_", set_quota<&Quota::reset>),
+    RATE_LIMIT_BY_NAME("rate_limit_reset_after_", set_quota<&Quota::until>),
+    RATE_LIMIT_BY_NAME("rate_limit_retry_after_", set_retry_of_limit),
+    RATE_LIMIT_BY_NAME("rate_limit_status_", set_status_of_limit),
     {ngx_string("rate_limit_addr"), nullptr, address_variable, form_text, 0, 0},
     {ngx_string("rate_limit_binary_addr"), nullptr, address_variable, form_binary, 0, 0},
     changing("rate_limit_status", of_request<set_status>),
@@ -212,6 +274,8 @@ const ngx_http_variable_t variables[] = {
     changing("rate_limit_used", of_request<of_limit<set_quota<&Quota::used>>>),
     changing("rate_limit_remaining", of_request<of_limit<set_quota<&Quota::remaining>>>),
     changing("rate_limit_reset", of_request<of_limit<set_quota<&Quota::reset>>>),
+    changing("rate_limit_reset_after", of_request<of_limit<set_quota<&Quota::until>>>),
+    changing("rate_limit_retry_after", of_request<set_retry>),
     changing("rate_limit_resource", of_request<of_limit<set_resource>>),
     changing("rate_limit_shard", of_request<of_limit<set_shard>>),
     changing("rate_limit_id", of_request<set_id>),

@@ -44,10 +44,10 @@ constexpr std::string_view of_body[] = {"request_body", "request_body_file"};
 
 /// The module's own, but for the addresses.
 constexpr std::string_view of_decision[] = {
-    "rate_limit_all",      "rate_limit_cost",   "rate_limit_id",        "rate_limit_limit",
-    "rate_limit_override", "rate_limit_reset",  "rate_limit_remaining", "rate_limit_resource",
-    "rate_limit_shard",    "rate_limit_source", "rate_limit_status",    "rate_limit_store_time",
-    "rate_limit_used",
+    "rate_limit_all",         "rate_limit_cost",       "rate_limit_id",        "rate_limit_limit",
+    "rate_limit_override",    "rate_limit_reset",      "rate_limit_remaining", "rate_limit_reset_after",
+    "rate_limit_retry_after", "rate_limit_resource",   "rate_limit_shard",     "rate_limit_source",
+    "rate_limit_status",      "rate_limit_store_time", "rate_limit_used",
 };
 
 }  // namespace
@@ -65,7 +65,18 @@ bool is_of_body(std::string_view name) noexcept {
 }
 
 bool is_of_decision(std::string_view name) noexcept {
-    return is_one_of(name, of_decision);
+    return is_one_of(name, of_decision) || is_one_of(name, of_a_limit);
+}
+
+std::string_view limit_in(std::string_view variable) noexcept {
+    std::string_view name;
+    for (const std::string_view start : of_a_limit) {
+        const bool longer = name.empty() || name.size() > variable.size() - start.size();
+        if (begins_with(variable, start) && longer) {
+            name = variable.substr(start.size());
+        }
+    }
+    return name;
 }
 
 }  // namespace rate_limit

@@ -46,4 +46,13 @@ bool is_of_body(std::string_view name) noexcept;
 /// Whether this module sets the variable when it has checked the limits of the access phase, or later.
 bool is_of_decision(std::string_view name) noexcept;
 
+/// Starts of variables of one limit, whose name follows, each with its `_`.
+constexpr std::string_view of_a_limit[] = {
+    "rate_limit_limit_",       "rate_limit_used_",        "rate_limit_remaining_", "rate_limit_reset_",
+    "rate_limit_reset_after_", "rate_limit_retry_after_", "rate_limit_status_",
+};
+
+/// The limit's name in such a variable, behind the longest of these starts; empty: it is none.
+std::string_view limit_in(std::string_view variable) noexcept;
+
 }  // namespace rate_limit
