@@ -151,5 +151,36 @@ TEST(Rejecting, IsTheOneThatIsShown) {
     EXPECT_EQ(rejecting(), 1);
 }
 
+TEST(Hidden, AreShownNowhereButByTheirRejection) {
+    std::vector<Verdict> verdicts{verdict(10, 9), verdict(10, 5), verdict(10, 7)};
+    verdicts[0].hidden = true;
+    const auto rejecting = [&verdicts] {
+        return number_of(rate_limit::rejecting(verdicts.data(), verdicts.size()));
+    };
+    EXPECT_EQ(shown(verdicts, {}), 2);
+    EXPECT_EQ(described(verdicts), 2);
+    verdicts[0].outcome = Outcome::rejected;
+    EXPECT_EQ(shown(verdicts, {}), 2) << "as it stands";
+    EXPECT_EQ(described(verdicts), 2);
+    EXPECT_EQ(rejecting(), 0);
+    verdicts[1].outcome = Outcome::rejected;
+    EXPECT_EQ(shown(verdicts, {}), 1);
+    EXPECT_EQ(rejecting(), 1) << "the one that is shown";
+    EXPECT_EQ(number_of(named(verdicts.data(), 1, "core")), 0) << "by its name";
+}
+
+TEST(Hidden, AreDescribedWhereAllAre) {
+    std::vector<Verdict> verdicts{verdict(10, 1), verdict(10, 9)};
+    verdicts[0].hidden = verdicts[1].hidden = true;
+    EXPECT_EQ(shown(verdicts, {}), -1);
+    EXPECT_EQ(described(verdicts), 0);
+    verdicts[1].outcome = Outcome::rejected;
+    EXPECT_EQ(shown(verdicts, {}), -1);
+    EXPECT_EQ(described(verdicts), 1);
+    verdicts[1].outcome = Outcome::error_allowed;
+    EXPECT_EQ(described(verdicts), 1) << "the one that failed";
+    EXPECT_EQ(described({}), -1);
+}
+
 }  // namespace
 }  // namespace rate_limit::decision_test

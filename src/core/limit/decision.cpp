@@ -62,6 +62,11 @@ VerdictIndex shown_of(const Verdict* verdicts, std::size_t count, Wanted wanted)
     return in_dry_run ? in_dry_run : tightest;
 }
 
+VerdictIndex index_of(const Verdict* found, const Verdict* verdicts, std::size_t count) noexcept {
+    return found != verdicts + count ? VerdictIndex(static_cast<std::size_t>(found - verdicts))
+                                     : std::nullopt;
+}
+
 char folded(char c) noexcept {
     const bool upper = c >= 'A' && c <= 'Z';
     return c == '-' || c == '.' ? '_' : upper ? static_cast<char>(c - 'A' + 'a') : c;
@@ -70,21 +75,32 @@ char folded(char c) noexcept {
 }  // namespace
 
 VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept {
-    return shown_of(verdicts, count, [](const Verdict& /*verdict*/) { return true; });
+    return shown_of(verdicts, count, [](const Verdict& verdict) { return !verdict.hidden; });
 }
 
 VerdictIndex rejecting(const Verdict* verdicts, std::size_t count) noexcept {
     const VerdictIndex limit = shown(verdicts, count);
-    return limit && verdicts[*limit].outcome == Outcome::rejected ? limit : std::nullopt;
+    if (limit && verdicts[*limit].outcome == Outcome::rejected) {
+        return limit;
+    }
+    const auto* first = std::find_if(verdicts, verdicts + count, [](const Verdict& verdict) {
+        return verdict.outcome == Outcome::rejected;
+    });
+    return index_of(first, verdicts, count);
 }
 
 VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept {
     if (!is_error(combine(verdicts, count))) {
-        return shown(verdicts, count);
+        const bool all_hidden =
+            std::all_of(verdicts, verdicts + count, [](const Verdict& verdict) { return verdict.hidden; });
+        const VerdictIndex rejected = all_hidden ? rejecting(verdicts, count) : std::nullopt;
+        return !all_hidden ? shown(verdicts, count)
+               : rejected  ? rejected
+                           : index_of(verdicts, verdicts, count);
     }
-    const auto* failed = std::find_if(verdicts, verdicts + count,
-                                      [](const Verdict& verdict) { return is_error(verdict.outcome); });
-    return static_cast<std::size_t>(failed - verdicts);
+    return index_of(std::find_if(verdicts, verdicts + count,
+                                 [](const Verdict& verdict) { return is_error(verdict.outcome); }),
+                    verdicts, count);
 }
 
 bool is_named_in_variable(std::string_view limit, std::string_view variable) noexcept {
@@ -98,8 +114,7 @@ VerdictIndex named(const Verdict* verdicts, std::size_t count, std::string_view 
     };
     const VerdictIndex best = shown_of(verdicts, count, is_named);
     const auto* const first = best ? verdicts + *best : std::find_if(verdicts, verdicts + count, is_named);
-    return first != verdicts + count ? VerdictIndex(static_cast<std::size_t>(first - verdicts))
-                                     : std::nullopt;
+    return index_of(first, verdicts, count);
 }
 
 }  // namespace rate_limit

@@ -38,6 +38,7 @@ struct Verdict {
     Window window;       ///< the window as stored, or {0, proposed reset} when none is open
     bool known = false;  ///< false: the store gave no answer, and `window` means nothing
     Outcome outcome = Outcome::none;
+    bool hidden = false;      ///< it decides, and is not shown
     bool slots = false;       ///< the limit counts requests that run: `window` has no end but for a rejection
     bool bucket = false;      ///< a token bucket: `window` ends when one more token is there
     bool never_fits = false;  ///< the request costs more than the whole limit
@@ -54,16 +55,18 @@ Outcome combine(const Verdict* verdicts, std::size_t count) noexcept;
 /// The index of a verdict; empty when there is no such verdict.
 using VerdictIndex = std::optional<std::size_t>;
 
-/// Which limit the `github` headers show: the first one that rejected; else the first that would have, were
-/// it not in a dry run; else, of those whose window is known, the first with the least remaining, after what
-/// is due. Limits of running requests give way to all others.
+/// Which limit the `github` headers show, of those that are not hidden: the first one that rejected; else the
+/// first that would have, were it not in a dry run; else, of those whose window is known, the first with the
+/// least remaining, after what is due. Limits of running requests give way to all others.
 VerdictIndex shown(const Verdict* verdicts, std::size_t count) noexcept;
 
-/// Which limit Retry-After is about: of those that rejected the one that is shown.
+/// Which limit Retry-After is about: of those that rejected the one that is shown; else the first, which is
+/// hidden.
 VerdictIndex rejecting(const Verdict* verdicts, std::size_t count) noexcept;
 
 /// Which limit the variables describe: the one that is shown; but if the request's outcome is an error, the
-/// first limit that failed, whose window may be unknown.
+/// first limit that failed, whose window may be unknown. Where all are hidden, the first that rejected, else
+/// the first.
 VerdictIndex described(const Verdict* verdicts, std::size_t count) noexcept;
 
 /// Whether the name of a variable can mean a limit of this name: in those a `-` or a `.` is a `_`, and case

@@ -60,6 +60,7 @@ struct LimitLine : Options, Limit {
     CostValue* reserve;  // charged before the request; null: its cost is
 
     bool named;         // the line says the name
+    bool hidden;        // headers=off: it decides, and is not shown
     ngx_uint_t status;  // status of a rejection; 0: the line says none
 
     bool warned;                 // the configuration has warned about this line

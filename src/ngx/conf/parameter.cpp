@@ -196,6 +196,12 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
     return NGX_CONF_OK;
 }
 
+char* parse_shown(ngx_conf_t* cf, ngx_str_t text, bool& hidden) noexcept {
+    hidden = view(text) == "off";
+    return hidden || view(text) == "on" ? NGX_CONF_OK
+                                        : refuse_value(cf, "headers", text, "it is \"on\" or \"off\"");
+}
+
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept {
     const ngx_int_t code = ngx_atoi(text.data, text.len);
     if (code < status_bounds.least || code > status_bounds.most) {

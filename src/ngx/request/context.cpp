@@ -91,6 +91,7 @@ const RequestContext* RequestContext::find_lifted(ngx_http_request_t* r) noexcep
 
 AppliedLimit& RequestContext::add_line(const LimitLine& line) noexcept {
     AppliedLimit& applied = add(line);
+    applied.verdict.hidden = line.hidden;
     if (conf_.report) {
         applied.cost = 0;
         applied.cost_known = true;

@@ -240,8 +240,9 @@ ngx_int_t evaluate(RequestContext& context, Phase phase) noexcept {
     const LocationConf& conf = context.conf();
     const std::size_t from = context.count();
     for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
-        // A report tells what may be spent.
-        const bool due = conf.report ? limit.kind->is_spent : limit.phase == static_cast<ngx_uint_t>(phase);
+        // A report tells what may be spent of what is shown.
+        const bool due = conf.report ? limit.kind->is_spent && !limit.hidden
+                                     : limit.phase == static_cast<ngx_uint_t>(phase);
         if (due && evaluate_limit(context, limit) == NGX_ERROR) {
             return NGX_ERROR;
         }

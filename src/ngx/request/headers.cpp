@@ -74,7 +74,8 @@ ngx_int_t NewFields::put(ngx_http_request_t* r) const noexcept {
 
 using Append = char* (*)(char*, const Quota&, bool);
 
-/// Adds a list with a member for each limit whose window is known. What is due has been found.
+/// Adds a list with a member for each limit that is shown and whose window is known. What is due has been
+/// found.
 ngx_int_t add_list(RequestContext& context, std::string_view name, Append append, Millis now,
                    NewFields& fields) noexcept {
     ngx_http_request_t* r = context.request();
@@ -85,7 +86,7 @@ ngx_int_t add_list(RequestContext& context, std::string_view name, Append append
     char* end = text;
     for (std::size_t i = 0; i < context.count(); ++i) {
         const Verdict& verdict = context.applied(i).verdict;
-        if (verdict.known) {
+        if (verdict.known && !verdict.hidden) {
             end = append(end, quota_of(verdict, now), end == text);
         }
     }
@@ -109,26 +110,26 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     const Millis now = now_millis();
 
     const VerdictIndex limit = shown_limit(context, r->headers_out.status);
-    if (!limit) {
+    const VerdictIndex retried = retried_limit(context);
+    if (!limit && !retried) {
         return NGX_OK;
     }
-    const Quota quota = quota_of(context.verdicts()[*limit], now);
     NewFields fields;
-    auto* text =
-        static_cast<char*>(ngx_pnalloc(r->pool, max_github_text + (quota.retry ? max_retry_after : 0)));
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, max_github_text + (retried ? max_retry_after : 0)));
     if (text == nullptr) {
         return NGX_ERROR;
     }
-    if ((headers & headers_github) != 0) {
+    if (limit && (headers & headers_github) != 0) {
+        const Quota quota = quota_of(context.verdicts()[*limit], now);
         fields.add_github(quota, text, digits_of(line_of(context.applied(*limit).limit), quota));
     }
-    if ((headers & headers_ietf) != 0 &&
+    if (limit && (headers & headers_ietf) != 0 &&
         (add_list(context, policy_field_name, append_policy, now, fields) != NGX_OK ||
          add_list(context, limit_field_name, append_limit, now, fields) != NGX_OK)) {
         return NGX_ERROR;
     }
-    if (quota.retry) {
-        fields.add(retry_after_field(quota, text + max_github_text));
+    if (retried) {
+        fields.add(retry_after_field(quota_of(context.verdicts()[*retried], now), text + max_github_text));
     }
     return fields.put(r);
 }

@@ -47,7 +47,8 @@ VerdictIndex named_limit(RequestContext& context, ngx_uint_t status, std::string
 }
 
 VerdictIndex retried_limit(const RequestContext& context) noexcept {
-    const VerdictIndex limit = rejecting(context.verdicts(), context.count());
+    const VerdictIndex limit =
+        context.outcome == Outcome::rejected ? rejecting(context.verdicts(), context.count()) : std::nullopt;
     return limit && quota_of(context.verdicts()[*limit], now_millis()).retry ? limit : std::nullopt;
 }
 
