@@ -99,6 +99,8 @@ struct Limit {
 
     Enforced enforced;
 
+    bool reserves;  // an estimate is charged before the request, where its mode charges then
+
     std::string_view
         head;  // start of the texts that identify its windows; empty: it differs from request to request
 

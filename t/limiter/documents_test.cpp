@@ -90,6 +90,7 @@ struct WithAllKinds : OneMachine {
         for (const char* store : {"main", "local", "cluster"}) {
             const std::string name(store);
             setup.limits.push_back(limit_of(name + "-refunded", "20r/h", "charge_refund", name));
+            setup.limits.back().reserves = name == "main";
             setup.limits.push_back(limit_of(name + "-leased", "1000r/7d", "lease", name));
             setup.limits.push_back(limit_of(name + "-bucket", "2r/s", "charge_refund", name));
             setup.limits.back().burst = 3;

@@ -1,13 +1,10 @@
 // Limits that reserve an estimate before the request, and are settled at its end: what the store has then.
 
-#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "core/bucket/bucket_account.h"
-#include "limiter/kinds/bucket.h"
-#include "limiter/kinds/window.h"
+#include "limiter/tallies/tallies.h"
 #include "t/limiter/one_machine.h"
 
 namespace rate_limit::world::reservations_test {
@@ -20,6 +17,11 @@ struct Way {
 
 std::ostream& operator<<(std::ostream& out, const Way& way) {
     return out << way.name;
+}
+
+LimitSetup reserving(LimitSetup limit) {
+    limit.reserves = true;
+    return limit;
 }
 
 /// A hundred an hour. Of a bucket nothing to speak of is refilled while a test lasts.
@@ -36,7 +38,7 @@ const std::vector<Way> ways = {
 
 class Reservations : public testing::TestWithParam<Way> {
 protected:
-    OneMachine world{GetParam().limit};
+    OneMachine world{reserving(GetParam().limit)};
 
     ClientRequest& begin(std::int64_t estimate) {
         ClientRequest& request = world.begin(RequestSetup("client", 7).reserving(estimate));
@@ -152,16 +154,27 @@ TEST_P(Reservations, AreCountedBesideWhatTheyCameTo) {
     begin(30).end_at_cost(45);
     begin(20).end(true);
     begin(10).end();
-    world.pass(50);
     EXPECT_EQ(used(), 55);
+    const auto& counters = world.worker().configuration().tallies->all().at(0).reservations;
+    ASSERT_TRUE(counters);
+    EXPECT_EQ(counters->own_count(Reserving::reserved), 60U);
+    EXPECT_EQ(counters->own_count(Reserving::settled), 55U);
+}
+
+TEST(ReservationsOfNoLimit, TakeNoCounters) {
+    OneMachine world({"default", "100r/h", "charge_refund"});
+    EXPECT_EQ(world.ask("client"), "PASSED");
+    Tallies& tallies = *world.worker().configuration().tallies;
+    EXPECT_FALSE(tallies.all().at(0).reservations);
+    EXPECT_FALSE(tallies.reservations_of(nullptr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Reservations, testing::ValuesIn(ways));
 
 /// Another limit rejects: nothing is reserved.
 TEST(ReservationsOfSeveralLimits, GoBackWhereOneRejects) {
-    OneMachine world({"tokens", "100r/h", "charge_refund"});
-    world.setup.limits.push_back({"few", "1r/h", "charge_refund"});
+    OneMachine world(reserving({"tokens", "100r/h", "charge_refund"}));
+    world.setup.limits.push_back(reserving({"few", "1r/h", "charge_refund"}));
     ClientRequest& first = world.begin(RequestSetup("client").reserving(30).under({"tokens", "few"}));
     world.pass(50);
     ASSERT_TRUE(first.is_admitted());
@@ -176,7 +189,7 @@ TEST(ReservationsOfSeveralLimits, GoBackWhereOneRejects) {
 
 /// A lease asks for it alone, as charge_refund does.
 TEST(ReservationsOfASeldomKey, AreSettledToNothing) {
-    OneMachine world({"default", "10000r/h", "lease"});
+    OneMachine world(reserving({"default", "10000r/h", "lease"}));
     EXPECT_EQ(world.ask("client"), "PASSED");
     world.pass(20'000);
     ClientRequest& request = world.begin(RequestSetup("client").reserving(30));
@@ -192,7 +205,7 @@ TEST(ReservationsOfASeldomKey, AreSettledToNothing) {
 /// next.
 TEST(ReservationsOverTheEndOfAWindow, AreSettledInTheNext) {
     for (const char* store : {"main", "local"}) {
-        OneMachine world({"default", "100r/m", "charge_refund", 0, store});
+        OneMachine world(reserving({"default", "100r/m", "charge_refund", 0, store}));
         ClientRequest& request = world.begin(RequestSetup("client").reserving(30));
         world.pass(50);
         ASSERT_TRUE(request.is_admitted());
@@ -207,7 +220,7 @@ TEST(ReservationsOverTheEndOfAWindow, AreSettledInTheNext) {
 
 /// The primary is away as the request begins, and memory lets it pass: all of its cost is charged.
 TEST(ReservationsWithoutAStore, AreChargedAtTheEnd) {
-    OneMachine world({"default", "100r/h", "charge_refund"});
+    OneMachine world(reserving({"default", "100r/h", "charge_refund"}));
     world.setup.on_error = OnError::local;
     EXPECT_EQ(world.ask(RequestSetup("client").reserving(10)), "PASSED");
     world.pass(50);

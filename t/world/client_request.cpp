@@ -66,7 +66,7 @@ void ClientRequest::apply(const Limit& limit) {
         failure == nullptr ? find_place(configuration(), memory_, applied, limit.rate, limit.store) : failure;
     if (failure != nullptr) {
         decide_unchecked(*this, applied);
-    } else if (applied.mode->needs_cost() && setup_.reserve) {
+    } else if (applied.mode->needs_cost() && limit.reserves && setup_.reserve) {
         reserve(applied, *setup_.reserve);
     } else if (applied.mode->needs_cost()) {
         compare_cost(applied);

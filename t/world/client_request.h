@@ -33,7 +33,7 @@ struct RequestSetup {
         return changed;
     }
 
-    /// Limits that charge before the request reserve so much, and its cost is said at its end, or never.
+    /// Limits that reserve do so with this, and its cost is said at its end, or never.
     RequestSetup reserving(std::int64_t estimate) const {
         RequestSetup changed = *this;
         changed.reserve = estimate;

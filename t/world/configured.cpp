@@ -145,6 +145,7 @@ void Configured::add_limit(const LimitSetup& setup) {
         throw std::invalid_argument("the limit " + setup.name + ": " + wrong);
     }
     limit.enforced = setup.enforced;
+    limit.reserves = setup.reserves;
     limit.lease = setup.lease;
     limit.local = setup.store == "local";
     limit.store = limit.local ? nullptr : find_store(*this, setup.store);

@@ -54,6 +54,7 @@ struct LimitSetup {
     std::string window = "first";  ///< as the parameter says it
     bool running = false;          ///< rate_limit_concurrency: the rate is a number
     Enforced enforced = Enforced::yes;
+    bool reserves = false;  ///< before the request what that says, if it says so
 
     bool by_clock() const { return window == "clock"; }
 };

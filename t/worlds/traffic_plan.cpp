@@ -75,6 +75,9 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
     // More windows than a turn takes up, or gives tokens back to.
     keys = chance.percent(4) ? chance.between(300, 2'000) : keys;
     reserve = chance.percent(20) ? 50 : 0;
+    for (LimitSetup& limit : limits) {
+        limit.reserves = reserve != 0;
+    }
 }
 
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {

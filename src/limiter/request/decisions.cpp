@@ -84,6 +84,14 @@ void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis
     }
 }
 
+[[gnu::noinline]] void count_reservation(Tallies& tallies, const AppliedLimit& applied) noexcept {
+    std::optional<Counters<Reserving>>& counters = tallies.reservations_of(tally_of(tallies, applied));
+    if (counters) {
+        counters->add(Reserving::reserved, static_cast<std::uint64_t>(*applied.reserved));
+        counters->add(Reserving::settled, static_cast<std::uint64_t>(applied.charged));
+    }
+}
+
 void show_unopened(AppliedLimit& applied, Millis now) noexcept {
     show(applied, {0, terms_of(applied, now).proposed});
 }
@@ -245,6 +253,9 @@ void charge_due(LimitedRequest& request) noexcept {
         AppliedLimit& applied = request.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
         applied.charged = applied.limit.kind->is_spent ? applied.verdict.due : 0;
+        if (applied.reserved && is_charged(request, applied)) {
+            count_reservation(*request.configuration().tallies, applied);
+        }
         if (applied.charged > 0) {
             Tallies& tallies = *request.configuration().tallies;
             tallies.counters_of(tally_of(tallies, applied))

@@ -87,6 +87,10 @@ Tallies::Tallies(const Configuration& main)
                             RunningCounts::others});
             found = all_.end() - 1;
         }
+        if (limit.reserves && !found->reservations) {
+            found->reservations.emplace(main.zone->counters(), subject_of(limit, store_name));
+            others_.reservations.emplace(main.zone->counters(), Counters<Reserving>::others());
+        }
         const bool constant = limit.local || limit.store != nullptr;
         limit.tally_without_key =
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
@@ -103,6 +107,10 @@ void Tallies::for_each_common_name(const std::function<void(CounterTable::Name)>
 void Tallies::for_each_name(const Configuration& main, const std::function<void(CounterTable::Name)>& fn) {
     for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
         Counters<Decided>::for_each_name(subject_of(limit, store_name), fn);
+        if (limit.reserves) {
+            Counters<Reserving>::for_each_name(Counters<Reserving>::others(), fn);
+            Counters<Reserving>::for_each_name(subject_of(limit, store_name), fn);
+        }
     });
 }
 
@@ -115,7 +123,7 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
 
 const Tally* Tallies::others() const noexcept {
     const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
-        return tally.counters.is_whole() &&
+        return tally.counters.is_whole() && (!tally.reservations || tally.reservations->is_whole()) &&
                (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
     });
     return all_fit ? nullptr : &others_;

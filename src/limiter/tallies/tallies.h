@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,15 @@ constexpr Decided decided_of(Outcome outcome) noexcept {
     return static_cast<Decided>(static_cast<std::size_t>(outcome) -
                                 static_cast<std::size_t>(Outcome::passed));
 }
+
+/// Counts of a limit that reserves, in cost: what its settled requests had reserved, and what they came to.
+enum class Reserving : unsigned char { reserved, settled };
+
+template <>
+struct CountersOf<Reserving> {
+    static constexpr std::string_view name = "reservations";
+    static constexpr std::size_t count = static_cast<std::size_t>(Reserving::settled) + 1;
+};
 
 /// Requests are counted by their outcome, each once, at its end.
 template <>
@@ -89,6 +99,7 @@ struct Tally {
     std::uint64_t digest;  ///< see limit_digest()
     Counters<Decided> counters;
     RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
+    std::optional<Counters<Reserving>> reservations{};     ///< empty: none of the limits reserves
 
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
@@ -124,6 +135,11 @@ public:
 
     Counters<Decided>& counters_of(Tally* tally) noexcept {
         return tally != nullptr ? tally->counters : others_.counters;
+    }
+
+    /// Empty: no limit reserves.
+    std::optional<Counters<Reserving>>& reservations_of(Tally* tally) noexcept {
+        return tally != nullptr ? tally->reservations : others_.reservations;
     }
 
     /// Counters of requests without a key. Their store was not sought: a variable one is no_store here.

@@ -142,6 +142,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
                      : limit.dry_run.on != 0        ? Enforced::dry_run
                                                     : Enforced::yes;
     limit.Limit::lease = limit.Options::lease;
+    limit.reserves = limit.reserve != nullptr;
     if (limit.key == nullptr) {
         return refuse_merged(
             cf, "\"%V\" has no key: add \"rate_limit_key\" or the parameter \"key=\" to the line in %V:%ui",

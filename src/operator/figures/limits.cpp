@@ -159,6 +159,13 @@ Figure count(const ToldLimit& limit) {
     return limit.tally->counters.own_count(decided);
 }
 
+/// Of limits that reserve.
+template <Reserving what>
+Figure reservations(const ToldLimit& limit) {
+    const auto& counters = limit.tally->reservations;
+    return counters ? Figure(counters->own_count(what)) : Figure();
+}
+
 using Type = MetricsText::Type;
 
 constexpr Column<ToldLimit> limit_columns[] = {
@@ -181,6 +188,8 @@ constexpr Column<ToldLimit> limit_columns[] = {
     {"decisions.error_denied", {"Error: denied", true}, "decisions_total", count<Decided::error_denied>},
     {"unasked", {"Store not asked", true}, "unasked_decisions_total", count<Decided::unasked>},
     {"charged", {"Charged", true}, "charged_cost_total", count<Decided::cost>},
+    {"reserved", {}, "reserved_total", reservations<Reserving::reserved>},
+    {"settled", {}, "settled_total", reservations<Reserving::settled>},
     {"no_key",
      {},
      "no_key_total",
@@ -196,6 +205,9 @@ constexpr Family<ToldLimit> limit_families[] = {
      "outcome"},
     {"unasked_decisions_total", Type::counter, "Decisions for which no store was asked."},
     {"charged_cost_total", Type::counter, "What requests were charged."},
+    {"reserved_total", Type::counter,
+     "What settled requests had reserved, where the limit charges an estimate before."},
+    {"settled_total", Type::counter, "What the same requests were charged in the end."},
     {"no_key_total", Type::counter, "Requests whose key was empty, so that the limit did not apply."},
     {"enforced_ratio", Type::gauge,
      "The part of the keys for which the limit is enforced by the configuration; 0 is a dry run."},
