@@ -15,7 +15,6 @@ for my $directive ('rate_limit_request_field $model model', 'rate_limit_response
 later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'penalty=1h', 'jitter=5s';
 later('rate_limit 1r/s window=local', 'local', 'rate_limit', 'write "first" or "clock"');
 later("rate_limit 10r/week$_", '10r/week', 'rate_limit', 'write seven days, such as 10r/7d') for '', ' window=clock';
-later("rate_limit_headers $_", 'retry_after', 'rate_limit_headers') for 'retry_after', 'github retry_after', 'ietf retry_after';
 refuses("rate_limit_concurrency 1 $_;", "rate_limit_concurrency 1 $_", qr/unknown parameter "$_" in "rate_limit_concurrency"/) for 'delay=5', 'penalty=1s';
 
 # In rate_limit_redis.

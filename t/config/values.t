@@ -13,7 +13,7 @@ my %remedy = (
     status => qr/it is a whole number from 400 to 599/,
     prefix => qr/it is a whole number from 1 to 128/,
     lease  => qr/it is "auto" or a whole number of tokens from 1 to 1000000000/,
-    headers => qr/it is "github", "ietf" or both, or "off" alone/,
+    headers => qr/it is "github", "ietf" and "retry_after", one or more of them, or "off" alone/,
 );
 
 # directive with its value => what is wrong, what would be right

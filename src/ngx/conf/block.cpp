@@ -102,16 +102,15 @@ char* set_headers(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexce
             bit = headers_github;
         } else if (view(words[i]) == "ietf") {
             bit = headers_ietf;
+        } else if (view(words[i]) == "retry_after") {
+            bit = headers_retry_after;
         } else if (view(words[i]) == "off" && cf->args->nelts == 2) {
             bit = headers_off;
         }
-        if (is_later(Later::headers, view(words[i]))) {
-            return refuse_later(cf, words[i]);
-        }
         if (bit == 0 || (location.headers & bit) != 0) {
             return refuse(cf,
-                          "invalid value \"%V\" in \"rate_limit_headers\": it is \"github\", \"ietf\" or "
-                          "both, or \"off\" alone%s",
+                          "invalid value \"%V\" in \"rate_limit_headers\": it is \"github\", \"ietf\" and "
+                          "\"retry_after\", one or more of them, or \"off\" alone%s",
                           &words[i], ask_for_semicolon(cf, i));
         }
         location.headers |= bit;

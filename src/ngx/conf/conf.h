@@ -19,6 +19,7 @@ constexpr ngx_uint_t headers_off =
     0x01;  // a bit of its own, so that a written `off` differs from nothing written
 constexpr ngx_uint_t headers_github = 0x02;
 constexpr ngx_uint_t headers_ietf = 0x04;
+constexpr ngx_uint_t headers_retry_after = 0x08;  // which rejections have beside the others, too
 
 inline ngx_array_t* const unset_array = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
 

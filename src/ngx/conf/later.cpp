@@ -19,7 +19,6 @@ constexpr struct {
     {Later::parameter, "penalty"},
     {Later::window, "local"},
     {Later::period, "week"},
-    {Later::headers, "retry_after"},
     {Later::store, "here"},
     {Later::store, "region"},
     {Later::variable, "rate_limit_delayed"},

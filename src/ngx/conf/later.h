@@ -11,7 +11,6 @@ enum class Later : unsigned char {
     parameter,  ///< the name of a parameter of rate_limit
     window,     ///< a value of window=
     period,     ///< a period of a rate
-    headers,    ///< a value of rate_limit_headers
     store,      ///< a directive of rate_limit_redis
     variable,   ///< its name
 };

@@ -6,6 +6,7 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
+#include "ngx/values/variable_names.h"
 
 namespace rate_limit {
 
@@ -134,6 +135,23 @@ ngx_int_t add_fields(RequestContext& context) noexcept {
     return fields.put(r);
 }
 
+/// An upstream rejects by a limit of its own, and says so: its fields are the ones that its client needs.
+bool says_own_limit(RequestContext& context) noexcept {
+    ngx_http_request_t* r = context.request();
+    if (r->headers_out.status != NGX_HTTP_TOO_MANY_REQUESTS || r->upstream == nullptr ||
+        context.outcome == Outcome::rejected) {
+        return false;
+    }
+    bool says = false;
+    for_each_of<ngx_table_elt_t>(r->headers_out.headers, [&says](const ngx_table_elt_t& field) {
+        const std::string_view name = view(field.key);
+        says =
+            says || (field.hash != 0 && (begins_with(name, "X-RateLimit") || begins_with(name, "RateLimit") ||
+                                         equal_in_any_case(name, limit_field_name)));
+    });
+    return says;
+}
+
 bool has_post_action(ngx_http_request_t* r) noexcept {
     const auto* core =
         static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
@@ -152,7 +170,8 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
         return next_header_filter(r);
     }
     evaluate_costs(*context);
-    if ((context->conf().headers & headers_off) == 0 && add_fields(*context) != NGX_OK) {
+    const bool adds = (context->conf().headers & headers_off) == 0 && !says_own_limit(*context);
+    if (adds && add_fields(*context) != NGX_OK) {
         return NGX_ERROR;
     }
     const ngx_int_t passed = next_header_filter(r);
