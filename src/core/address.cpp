@@ -1,6 +1,7 @@
 #include "core/address.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/decimal.h"
 
@@ -36,6 +37,21 @@ Run longest_run(const Ipv6& address) noexcept {
     return longest;
 }
 
+template <std::size_t size>
+std::array<unsigned char, size> cut_bytes(const std::array<unsigned char, size>& address,
+                                          unsigned prefix) noexcept {
+    std::array<unsigned char, size> network{};
+    for (unsigned i = 0; i < size; ++i) {
+        const unsigned bits = prefix > i * 8 ? std::min(prefix - i * 8, 8U) : 0;
+        network.at(i) = static_cast<unsigned char>(address.at(i) & 0xff00U >> bits);
+    }
+    return network;
+}
+
+char* append_prefix(char* out, unsigned prefix, unsigned whole) noexcept {
+    return prefix < whole ? append(append(out, "/"), static_cast<std::int64_t>(prefix)) : out;
+}
+
 char* append_group(char* out, unsigned number) noexcept {
     constexpr std::string_view digits = "0123456789abcdef";
     for (unsigned shift = number > 0xfff ? 12 : number > 0xff ? 8 : number > 0xf ? 4 : 0;; shift -= 4) {
@@ -48,13 +64,29 @@ char* append_group(char* out, unsigned number) noexcept {
 
 }  // namespace
 
+Ipv4 cut(const Ipv4& address, unsigned prefix) noexcept {
+    return cut_bytes(address, prefix);
+}
+
 Ipv6 cut(const Ipv6& address, unsigned prefix) noexcept {
-    Ipv6 network{};
-    for (unsigned i = 0; i < network.size(); ++i) {
-        const unsigned bits = prefix > i * 8 ? std::min(prefix - i * 8, 8U) : 0;
-        network.at(i) = static_cast<unsigned char>(address.at(i) & 0xff00U >> bits);
+    return cut_bytes(address, prefix);
+}
+
+std::optional<Ipv4> ipv4_in(const Ipv6& address) noexcept {
+    constexpr std::array<unsigned, 6> starts[] = {
+        {0, 0, 0, 0, 0, 0xffff}, {0x64, 0xff9b, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}};
+    const auto begins = [&address](const std::array<unsigned, 6>& start) {
+        std::size_t same = 0;
+        while (same < start.size() && group(address, same) == start.at(same)) {
+            ++same;
+        }
+        return same == start.size();
+    };
+    const bool of_its_own = begins(starts[2]) && group(address, 6) == 0 && group(address, 7) <= 1;
+    if (of_its_own || std::none_of(std::begin(starts), std::end(starts), begins)) {
+        return std::nullopt;
     }
-    return network;
+    return Ipv4{address[12], address[13], address[14], address[15]};
 }
 
 char* append_address(char* out, const Ipv4& address) noexcept {
@@ -62,6 +94,10 @@ char* append_address(char* out, const Ipv4& address) noexcept {
         out = append(append(out, i == 0 ? "" : "."), static_cast<std::int64_t>(address.at(i)));
     }
     return out;
+}
+
+char* append_network(char* out, const Ipv4& address, unsigned prefix) noexcept {
+    return append_prefix(append_address(out, address), prefix, ipv4_bits);
 }
 
 char* append_network(char* out, const Ipv6& address, unsigned prefix) noexcept {
@@ -87,7 +123,7 @@ char* append_network(char* out, const Ipv6& address, unsigned prefix) noexcept {
         }
         out = append_address(out, {address[12], address[13], address[14], address[15]});
     }
-    return prefix < ipv6_bits ? append(append(out, "/"), static_cast<std::int64_t>(prefix)) : out;
+    return append_prefix(out, prefix, ipv6_bits);
 }
 
 }  // namespace rate_limit

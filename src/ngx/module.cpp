@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/address.h"
 #include "core/overrides/known_overrides.h"
 #include "limiter/log_throttle.h"
 #include "limiter/overrides/effect.h"
@@ -32,7 +33,8 @@ constexpr char name_and_version[] = "ngx_http_rate_limit_module "
 #include "version.inc"
     ;
 
-constexpr Bounds prefix_bounds = {1, 128};
+constexpr Bounds ipv4_prefix_bounds = {1, ipv4_bits};
+constexpr Bounds ipv6_prefix_bounds = {1, ipv6_bits};
 
 ngx_conf_enum_t log_levels[] = {
     {ngx_string("info"), NGX_LOG_INFO},
@@ -84,8 +86,10 @@ ngx_command_t commands[] = {
              on_error_names),
     anywhere("rate_limit_error_status", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, error_status),
              &status_bounds),
+    anywhere("rate_limit_ipv4_prefix", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, ipv4_prefix),
+             &ipv4_prefix_bounds),
     anywhere("rate_limit_ipv6_prefix", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, ipv6_prefix),
-             &prefix_bounds),
+             &ipv6_prefix_bounds),
     {ngx_string("rate_limit_console"), NGX_HTTP_LOC_CONF | NGX_CONF_1MORE, set_console,
      NGX_HTTP_LOC_CONF_OFFSET, 0, reinterpret_cast<void*>(console_handler)},
     {ngx_string("rate_limit_report"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_report,
@@ -96,7 +100,6 @@ ngx_command_t commands[] = {
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     not_yet("rate_limit_request_field"),
     not_yet("rate_limit_response_field"),
-    not_yet("rate_limit_ipv4_prefix"),
     ngx_null_command,
 };
 

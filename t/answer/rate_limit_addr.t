@@ -1,5 +1,5 @@
-# $rate_limit_addr is text: IPv4, IPv6 cut to rate_limit_ipv6_prefix, IPv4-mapped addresses as IPv4, empty for unix
-# peers, and what realip says. $rate_limit_binary_addr is the same in bytes.
+# $rate_limit_addr is text: IPv4 and IPv6 cut to rate_limit_ipv4_prefix and rate_limit_ipv6_prefix, IPv4-mapped addresses and the like as IPv4, empty
+# for unix peers, and what realip says. $rate_limit_binary_addr is the same in bytes.
 
 use RateLimit::Test;
 use JSON::PP qw(decode_json);
@@ -15,7 +15,8 @@ my $nginx  = RateLimit::Nginx->start(
         server { listen unix:%%DIR%%/socket; location / { } }',
     server => join("\n", 'access_log %%DIR%%/json json; location / { }
         location /few { rate_limit 2r/h name=core key=addr:$rate_limit_addr; }',
-        map { "location /p$_/ { alias %%DIR%%/html/; rate_limit_ipv6_prefix $_; }" } 1, 32, 48, 60, 128),
+        map({ "location /p$_/ { alias %%DIR%%/html/; rate_limit_ipv6_prefix $_; }" } 1, 32, 48, 60, 128),
+        map({ "location /v$_/ { alias %%DIR%%/html/; rate_limit_ipv4_prefix $_; }" } 1, 20, 24)),
 );
 
 sub windows_of ($uri, $address, $http = $nginx->http) {
@@ -43,6 +44,12 @@ is_window windows_of('/p60/x',  $address), '2001:db8:1234:5670::/60', '2001:db8:
 is_window windows_of('/p128/x', $address), ($address) x 2, 'all';
 is_window windows_of('/p128/x', '::1'), ('::1') x 2, 'all of a short one';
 is_window windows_of('/x', '::ffff:192.0.2.7'), ('192.0.2.7') x 2, 'IPv4-mapped';
+is_window windows_of('/x', '64:ff9b::192.0.2.7'), ('192.0.2.7') x 2, 'behind a NAT64';
+is_window windows_of('/x', '::192.0.2.7'), ('192.0.2.7') x 2, 'IPv4-compatible';
+is_window windows_of('/v24/x', $_), '192.0.2.0/24', '192.0.2.0', "24 bits of $_" for '192.0.2.7', '::ffff:192.0.2.200', '64:ff9b::192.0.2.9';
+is_window windows_of('/v20/x', '198.51.100.7'), '198.51.96.0/20', '198.51.96.0', '20 bits';
+is_window windows_of('/v1/x', '198.51.100.7'), '128.0.0.0/1', '128.0.0.0', '1 bit';
+is_window windows_of('/v24/x', $address), '2001:db8:1234:5678::/64', '2001:db8:1234:5678::', 'IPv6 has its own';
 my $unix = RateLimit::HTTP->new(socket_path => $nginx->folder . '/socket');
 is windows_of('/x', '', $unix), 'not limited', 'a unix peer has no address';
 is_window windows_of('/x', '192.0.2.8', $unix), ('192.0.2.8') x 2, 'unless realip gives it one';

@@ -19,6 +19,7 @@ my %values = (
     log_level     => ['info', 'notice', 'warn', 'error'],
     on_error      => ['allow', 'deny'],
     error_status  => ['400', '599'],
+    ipv4_prefix   => ['1', '32'],
     ipv6_prefix   => ['1', '128'],
 );
 my @anywhere = (

@@ -8,7 +8,7 @@ my %two = (
     rate_limit_exempt_status => ['304', 'off'], rate_limit_dry_run => ['on', 'off'], rate_limit_status => ['429', '430'],
     rate_limit_bypass => ['$arg_a', '$arg_b'], rate_limit_headers => ['github', 'ietf'],
     rate_limit_log_level => ['warn', 'error'], rate_limit_on_error => ['allow', 'deny'],
-    rate_limit_error_status => ['503', '504'], rate_limit_ipv6_prefix => ['64', '48'],
+    rate_limit_error_status => ['503', '504'], rate_limit_ipv6_prefix => ['64', '48'], rate_limit_ipv4_prefix => ['32', '24'],
 );
 for my $directive (sort keys %two) {
     my ($first, $second) = @{$two{$directive}};

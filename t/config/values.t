@@ -69,6 +69,8 @@ my @values = (
         'on', 'github off', 'off off', 'github github', 'ietf draft', 'github ietf off', '""'),
     (map { my $d = $_; map { ["$d $_", qr/invalid number ".*" in "$d"/, $remedy{status}] } '399', '600', 'x', '-429', '""', '429.0' }
         'rate_limit_status', 'rate_limit_error_status'),
+    (map { ["rate_limit_ipv4_prefix $_", qr/invalid number ".*" in "rate_limit_ipv4_prefix"/, qr/it is a whole number from 1 to 32/] }
+        '0', '33', '-1', 'x', '""', '24.5', '/24'),
     (map { ["rate_limit_ipv6_prefix $_", qr/invalid number ".*" in "rate_limit_ipv6_prefix"/, $remedy{prefix}] }
         '0', '129', '/64', 'x', '99999999999999999999'),
     (map { ["rate_limit_log_level $_", qr/invalid value ".*" in "rate_limit_log_level"/, qr/it is one of "info", "notice", "warn", "error"/] }
@@ -84,7 +86,7 @@ my @arguments = (
     'rate_limit', 'rate_limit_key', 'rate_limit_key a b', 'rate_limit_store', 'rate_limit_store a b', 'rate_limit_mode',
     'rate_limit_phase', 'rate_limit_phase access access', 'rate_limit_cost', 'rate_limit_cost 1 2', 'rate_limit_exempt_status',
     'rate_limit_dry_run', 'rate_limit_lease', 'rate_limit_lease auto 1', 'rate_limit_bypass', 'rate_limit_headers', 'rate_limit_status',
-    'rate_limit_log_level', 'rate_limit_on_error', 'rate_limit_error_status', 'rate_limit_ipv6_prefix',
+    'rate_limit_log_level', 'rate_limit_on_error', 'rate_limit_error_status', 'rate_limit_ipv6_prefix', 'rate_limit_ipv4_prefix',
 );
 for my $text (@arguments) {
     my ($directive) = split / /, $text;

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include <optional>
 #include <random>
 #include <string>
 
@@ -40,6 +41,31 @@ TEST(Address, WritesIpv4) {
     EXPECT_EQ(written({0, 0, 0, 0}), "0.0.0.0");
     EXPECT_EQ(written({192, 0, 2, 7}), "192.0.2.7");
     EXPECT_EQ(written({255, 255, 255, 255}), "255.255.255.255");
+}
+
+TEST(Address, WritesIpv4CutToAPrefix) {
+    const auto written = [](const Ipv4& address, unsigned prefix) {
+        char text[max_network];
+        return std::string(text, append_network(text, cut(address, prefix), prefix));
+    };
+    EXPECT_EQ(written({203, 0, 113, 7}, 32), "203.0.113.7");
+    EXPECT_EQ(written({203, 0, 113, 7}, 31), "203.0.113.6/31");
+    EXPECT_EQ(written({203, 0, 113, 7}, 24), "203.0.113.0/24");
+    EXPECT_EQ(written({203, 0, 113, 7}, 12), "203.0.0.0/12");
+    EXPECT_EQ(written({203, 0, 113, 7}, 1), "128.0.0.0/1");
+}
+
+TEST(Address, StandsForTheIpv4AddressInIt) {
+    const Ipv4 ipv4{192, 0, 2, 33};
+    for (const char* text : {"::ffff:192.0.2.33", "64:ff9b::192.0.2.33", "::192.0.2.33"}) {
+        EXPECT_EQ(ipv4_in(address_of(text)), ipv4) << text;
+    }
+    EXPECT_EQ(ipv4_in(address_of("::2")), (Ipv4{0, 0, 0, 2}));
+    for (const char* text :
+         {"::", "::1", "::fffe:192.0.2.33", "::1:ffff:192.0.2.33", "64:ff9b:1::192.0.2.33",
+          "65:ff9b::192.0.2.33", "64:ff9b::1:192.0.2.33", "2001:db8::192.0.2.33", "::ffff:0:192.0.2.33"}) {
+        EXPECT_EQ(ipv4_in(address_of(text)), std::nullopt) << text;
+    }
 }
 
 TEST(Address, WritesIpv6AsRfc5952Says) {

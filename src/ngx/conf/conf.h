@@ -103,6 +103,7 @@ struct LocationConf {
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
     ngx_uint_t on_error = NGX_CONF_UNSET_UINT;
     ngx_uint_t error_status = NGX_CONF_UNSET_UINT;
+    ngx_uint_t ipv4_prefix = NGX_CONF_UNSET_UINT;
     ngx_uint_t ipv6_prefix = NGX_CONF_UNSET_UINT;
 
     // These hold for this location alone, and for the `if` and `limit_except` blocks in it.

@@ -271,6 +271,7 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     ngx_conf_merge_uint_value(conf.log_level, prev.log_level, NGX_LOG_WARN);
     ngx_conf_merge_uint_value(conf.on_error, prev.on_error, static_cast<ngx_uint_t>(OnError::allow));
     ngx_conf_merge_uint_value(conf.error_status, prev.error_status, NGX_HTTP_SERVICE_UNAVAILABLE);
+    ngx_conf_merge_uint_value(conf.ipv4_prefix, prev.ipv4_prefix, 32);
     ngx_conf_merge_uint_value(conf.ipv6_prefix, prev.ipv6_prefix, 64);
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/address.h"
 #include "core/decimal.h"
@@ -202,38 +203,44 @@ ngx_int_t override_variable(ngx_http_request_t* r, ngx_http_variable_value_t* va
 
 enum Form : uintptr_t { form_text, form_binary };
 
-ngx_int_t ipv6_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t form) noexcept {
-    const in6_addr& sent = reinterpret_cast<const sockaddr_in6*>(r->connection->sockaddr)->sin6_addr;
-    Ipv6 address;
-    std::memcpy(address.data(), &sent, sizeof address);
-    Ipv4 mapped;
-    std::copy(address.end() - mapped.size(), address.end(), mapped.begin());
-    const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&sent);
-    const auto prefix = static_cast<unsigned>(location_conf(r)->ipv6_prefix);
-    const Ipv6 network = cut(address, prefix);
-    if (form == form_text) {
-        return set_written(r, value, max_network, [&](char* out) {
-            return is_mapped ? append_address(out, mapped) : append_network(out, network, prefix);
-        });
-    }
-    // An IPv6 address keeps its 16 bytes, with zeros behind the prefix: cut short, some would equal IPv4
-    // addresses.
-    return set_written(r, value, network.size(), [&](char* out) {
-        return is_mapped ? std::copy(mapped.begin(), mapped.end(), out)
-                         : std::copy(network.begin(), network.end(), out);
+/// An IPv6 address keeps its 16 bytes, with zeros behind the prefix: cut short, some would equal IPv4
+/// addresses.
+template <typename Address>
+ngx_int_t set_network(ngx_http_request_t* r, ngx_http_variable_value_t* value, const Address& address,
+                      unsigned prefix, uintptr_t form) noexcept {
+    const Address network = cut(address, prefix);
+    return set_written(r, value, max_network, [&](char* out) {
+        return form == form_text ? append_network(out, network, prefix)
+                                 : std::copy(network.begin(), network.end(), out);
     });
+}
+
+ngx_int_t ipv4_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, const Ipv4& address,
+                        uintptr_t form) noexcept {
+    return set_network(r, value, address, static_cast<unsigned>(location_conf(r)->ipv4_prefix), form);
+}
+
+ngx_int_t ipv6_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t form) noexcept {
+    Ipv6 address;
+    std::memcpy(address.data(), &reinterpret_cast<const sockaddr_in6*>(r->connection->sockaddr)->sin6_addr,
+                sizeof address);
+    const std::optional<Ipv4> ipv4 = ipv4_in(address);
+    return ipv4 ? ipv4_variable(r, value, *ipv4, form)
+                : set_network(r, value, address, static_cast<unsigned>(location_conf(r)->ipv6_prefix), form);
 }
 
 ngx_int_t address_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t form) noexcept {
     const ngx_connection_t& client = *r->connection;
     switch (client.sockaddr->sa_family) {
-        case AF_INET:
-            if (form == form_text) {
+        case AF_INET: {
+            if (form == form_text && location_conf(r)->ipv4_prefix == ipv4_bits) {
                 return set_text(value, view(client.addr_text));  // by nginx, or its realip module
             }
-            return set_text(value, {reinterpret_cast<const char*>(
-                                        &reinterpret_cast<const sockaddr_in*>(client.sockaddr)->sin_addr),
-                                    sizeof(in_addr)});
+            Ipv4 address;
+            std::memcpy(address.data(), &reinterpret_cast<const sockaddr_in*>(client.sockaddr)->sin_addr,
+                        sizeof address);
+            return ipv4_variable(r, value, address, form);
+        }
         case AF_INET6:
             return ipv6_variable(r, value, form);
         default:
