@@ -11,7 +11,7 @@ for my $directive ('rate_limit_request_field $model model', 'rate_limit_response
     refuses("$directive;", $directive, qr/"$name" is not available yet: remove the line/);
     refuses("server { $listen location / {\n$directive;\n} }", $directive, qr/"$name" is not available yet: remove the line/);
 }
-later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'penalty=1h', 'jitter=5s';
+later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'penalty=1h';
 later('rate_limit 1r/s window=local', 'local', 'rate_limit', 'write "first" or "clock"');
 later("rate_limit 10r/week$_", '10r/week', 'rate_limit', 'write seven days, such as 10r/7d') for '', ' window=clock';
 refuses("rate_limit_concurrency 1 $_;", "rate_limit_concurrency 1 $_", qr/unknown parameter "$_" in "rate_limit_concurrency"/) for 'delay=5', 'penalty=1s';

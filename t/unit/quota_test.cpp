@@ -163,10 +163,30 @@ TEST(RetryAfter, IsAtLeastOneSecond) {
     Quota quota = quota_of(verdict(10, 10, Outcome::rejected), 0, reset + 1);
     EXPECT_EQ(retry_after_field(quota, text.data()).name, "Retry-After");
     EXPECT_EQ(retry_after_field(quota, text.data()).value, "1");
-    quota.until = 17;
+    quota.wait = 17;
     EXPECT_EQ(retry_after_field(quota, text.data()).value, "17");
-    quota.until = std::numeric_limits<std::int64_t>::max();
+    quota.wait = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ(retry_after_field(quota, text.data()).value, "9223372036854775807");
+}
+
+TEST(RetryAfter, IsSpreadByTheKey) {
+    Verdict rejected = verdict(10, 10, Outcome::rejected);
+    rejected.spread = 7;
+    const Quota quota = quota_of(rejected, reset - 60'000);
+    EXPECT_EQ(quota.until, 60);
+    EXPECT_EQ(quota.wait, 67);
+    std::array<int, 6> times{};
+    for (int i = 0; i < 6'000; ++i) {
+        const std::int64_t spread = spread_of("client " + std::to_string(i), 5);
+        ASSERT_GE(spread, 0);
+        ASSERT_LE(spread, 5);
+        ++times.at(static_cast<std::size_t>(spread));
+    }
+    for (const int count : times) {
+        EXPECT_NEAR(count, 1'000, 150);
+    }
+    EXPECT_EQ(spread_of("alice", 1'000), spread_of("alice", 1'000));
+    EXPECT_EQ(spread_of("alice", 0), 0);
 }
 
 TEST(IetfFields, HaveOneMemberForEachLimit) {

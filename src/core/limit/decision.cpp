@@ -24,6 +24,14 @@ std::string_view to_string(Outcome outcome) noexcept {
     return texts[static_cast<std::size_t>(outcome)];
 }
 
+std::int64_t spread_of(std::string_view key, std::int64_t most) noexcept {
+    std::uint64_t hash = 14'695'981'039'346'656'037U;
+    for (const char byte : key) {
+        hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+    }
+    return static_cast<std::int64_t>(hash % (static_cast<std::uint64_t>(most) + 1));
+}
+
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept {
     Outcome outcome = Outcome::none;
     for (std::size_t i = 0; i < count; ++i) {

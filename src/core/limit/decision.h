@@ -42,12 +42,16 @@ struct Verdict {
     bool slots = false;       ///< the limit counts requests that run: `window` has no end but for a rejection
     bool bucket = false;      ///< a token bucket: `window` ends when one more token is there
     bool never_fits = false;  ///< the request costs more than the whole limit
+    std::int64_t spread = 0;  ///< seconds that Retry-After says beyond the end
     std::int64_t due = 0;     ///< cost that the request adds to the window; 0 if it is not charged
 
     /// How many requests are in flight in the window, where it has no room only because of them; 0 where the
     /// request is not refused, or would be without them.
     std::int64_t in_flight = 0;
 };
+
+/// The spread of a key: 0 to `most` seconds, on all machines the same (FNV-1a).
+std::int64_t spread_of(std::string_view key, std::int64_t most) noexcept;
 
 /// The request's outcome under all its limits; Outcome::none if it has none.
 Outcome combine(const Verdict* verdicts, std::size_t count) noexcept;

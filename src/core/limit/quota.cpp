@@ -48,6 +48,7 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     quota.reset = reset_seconds(reset);
     quota.until =
         verdict.in_flight != 0 ? 1 : std::max<std::int64_t>(full ? 1 : 0, seconds_until(reset, now));
+    quota.wait = quota.until + verdict.spread;
     if (verdict.bucket) {
         quota.used = limit - quota.remaining;
     }
@@ -67,7 +68,7 @@ Field* put_github_fields(Field* out, const Quota& quota, char* text, std::string
 }
 
 Field retry_after_field(const Quota& quota, char* text) noexcept {
-    return field(retry_after_name, quota.until, text);
+    return field(retry_after_name, quota.wait, text);
 }
 
 char* append_policy(char* out, const Quota& quota, bool first) noexcept {

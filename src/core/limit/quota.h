@@ -16,7 +16,8 @@ struct Quota {
     std::int64_t used = 0;       ///< including this request if it is charged; of a bucket limit - remaining
     std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up
-    std::int64_t until = 0;      ///< whole seconds until there may be more, rounded up: `t`, and Retry-After
+    std::int64_t until = 0;      ///< whole seconds until there may be more, rounded up: `t`
+    std::int64_t wait = 0;       ///< as many and the verdict's spread: Retry-After
     bool slots = false;          ///< the limit counts requests that run: there is no period
     bool has_reset = true;       ///< false: `reset` and `until` mean nothing
     bool retry = false;          ///< rejected, not in a dry run, and the same request may pass later

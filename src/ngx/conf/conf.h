@@ -62,6 +62,7 @@ struct LimitLine : Options, Limit {
 
     bool named;         // the line says the name
     bool hidden;        // headers=off: it decides, and is not shown
+    ngx_uint_t jitter;  // Retry-After says up to so many seconds more
     ngx_uint_t status;  // status of a rejection; 0: the line says none
 
     bool warned;                 // the configuration has warned about this line

@@ -15,7 +15,6 @@ constexpr struct {
     std::string_view word;
 } later_words[] = {
     {Later::parameter, "delay"},
-    {Later::parameter, "jitter"},
     {Later::parameter, "penalty"},
     {Later::window, "local"},
     {Later::period, "week"},

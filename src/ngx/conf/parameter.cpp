@@ -196,6 +196,15 @@ char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept {
     return NGX_CONF_OK;
 }
 
+char* parse_jitter(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& jitter) noexcept {
+    const ngx_int_t seconds = ngx_parse_time(&text, 1);
+    if (seconds < 1 || seconds > max_period) {
+        return refuse_value(cf, "jitter", text, "it is a time from 1s to 366d");
+    }
+    jitter = static_cast<ngx_uint_t>(seconds);
+    return NGX_CONF_OK;
+}
+
 char* parse_shown(ngx_conf_t* cf, ngx_str_t text, bool& hidden) noexcept {
     hidden = view(text) == "off";
     return hidden || view(text) == "on" ? NGX_CONF_OK

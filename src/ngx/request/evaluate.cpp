@@ -195,6 +195,8 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
 
     AppliedLimit& applied = context.add_line(limit);
     applied.client_key = view(key);
+    applied.verdict.spread =
+        limit.jitter != 0 ? spread_of(applied.client_key, static_cast<std::int64_t>(limit.jitter)) : 0;
     applied.override_kind = kind;
     if (kind == OverrideKind::ban) {
         applied.store_name = candidate.store_name();

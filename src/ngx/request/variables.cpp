@@ -104,7 +104,7 @@ ngx_int_t set_status_of_limit(RequestContext& /*context*/, AppliedLimit& applied
 
 ngx_int_t set_retry_of_limit(RequestContext& context, AppliedLimit& applied,
                              ngx_http_variable_value_t* value) noexcept {
-    return quota_of(applied.verdict, now_millis()).retry ? set_quota<&Quota::until>(context, applied, value)
+    return quota_of(applied.verdict, now_millis()).retry ? set_quota<&Quota::wait>(context, applied, value)
                                                          : set_missing(value);
 }
 
