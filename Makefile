@@ -167,7 +167,7 @@ help:
 	@echo 'make bench-slots   how many commands a request with rate_limit_concurrency costs Redis, by limit and load'
 	@echo 'make bench-fleet   what a hundred nginx cost Redis that share one key of rate_limit_concurrency'
 	@echo 'make bench-scripts what a call of a script of windows costs Redis; OTHER=FOLDER: against those of another version'
-	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides'
+	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides; bodies'
 	@echo 'make world         the limiter in random worlds: SEEDS of them ($(SEEDS)), or as many as SECONDS hold, from the seed FIRST on;'
 	@echo '                   or one, SEED, whose events are told, with some of its FAULTS alone ("0,3" or "none"); SANITIZE=1;'
 	@echo '                   FAR=1: in worlds of several data centers'
@@ -180,6 +180,7 @@ help:
 	@echo 'make simulate-cells  the last part of it alone; CELLS="0 11": these, by their numbers'
 	@echo 'make valgrind   some tests under valgrind'
 	@echo 'make fuzz       each parser fed with noise for SECONDS ($(or $(SECONDS),20))'
+	@echo 'make bodies     BODIES random bodies ($(BODIES)), each cut anywhere: what is read of them is what they say'
 	@echo 'make lint       clang-format, clang-tidy, layers; QUICK=1: without the static analyzer and what each source includes'
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
@@ -389,6 +390,13 @@ fuzz:
 	+@$(recurse) fuzzers
 	@printf '%s\n' $(notdir $(fuzzers)) | xargs -P $(jobs) -I FUZZER tools/fuzz $(BUILD)/fuzz/FUZZER t/fuzz/seeds/FUZZER $(or $(SECONDS),20)
 
+# Random bodies, as many as BODIES says: the unit tests read a few of them.
+BODIES ?= 1000000
+
+.PHONY: bodies
+bodies: $(unit_tests)
+	BODIES=$(BODIES) $(unit_tests) --gtest_brief=1 --gtest_filter='RandomBodies.*'
+
 fuzzers: $(fuzzers)
 
 $(fuzzers): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%_fuzz.o $(filter $(BUILD)/fuzz/core/% $(BUILD)/fuzz/redis/%,$(fuzz_objects))
@@ -549,12 +557,13 @@ bench-tls:
 
 bench-table:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build
-	+@$(recurse) $(addprefix $(BUILD)/bench/,table walk offenders counters overrides)
+	+@$(recurse) $(addprefix $(BUILD)/bench/,table walk offenders counters overrides bodies)
 	$(BUILD)/bench/table
 	$(BUILD)/bench/walk
 	$(BUILD)/bench/offenders
 	$(BUILD)/bench/counters
 	$(BUILD)/bench/overrides
+	$(BUILD)/bench/bodies
 
 bench-scripts:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps redis test
@@ -605,7 +614,7 @@ $(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hire
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
-$(addprefix $(BUILD)/bench/,table walk offenders counters overrides): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
+$(addprefix $(BUILD)/bench/,table walk offenders counters overrides bodies): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 

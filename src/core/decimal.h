@@ -9,6 +9,10 @@
 
 namespace rate_limit {
 
+constexpr bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+
 /// The most bytes that a 64-bit number takes: its digits and sign.
 constexpr std::size_t max_number = 20;
 
@@ -84,7 +88,7 @@ inline std::size_t read_digits(std::string_view text, std::int64_t& number) noex
     const std::size_t most = text.size() < safe_digits ? text.size() : safe_digits;
     std::size_t count = 0;
     number = 0;
-    for (; count < most && text[count] >= '0' && text[count] <= '9'; ++count) {
+    for (; count < most && is_digit(text[count]); ++count) {
         number = number * 10 + (text[count] - '0');
     }
     return count;
@@ -100,7 +104,7 @@ inline std::size_t read_integer(std::string_view text, std::int64_t& number) noe
     if (count == 0 || (text.front() == '0' && (count != 1 || negative))) {
         return 0;
     }
-    if (count == safe_digits && count < text.size() && text[count] >= '0' && text[count] <= '9') {
+    if (count == safe_digits && count < text.size() && is_digit(text[count])) {
         const std::int64_t last = text[count] - '0';
         if (number > (most - last) / 10) {
             return 0;  // the least of all numbers, too, whose digits alone do not fit

@@ -10,10 +10,6 @@ namespace rate_limit {
 
 namespace {
 
-bool is_digit(char c) noexcept {
-    return c >= '0' && c <= '9';
-}
-
 /// From the first character of the factor on that is neither a digit nor of a variable; empty: there is none.
 std::string_view find_other(std::string_view factor) noexcept {
     for (ValueText text(factor); !text.at_end();) {
