@@ -12,6 +12,7 @@
 #include "limiter/upkeep/upkeep.h"
 #include "limiter/wire/board_entry.h"
 #include "ngx/base/zone_memory.h"
+#include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/later.h"
@@ -21,6 +22,7 @@
 #include "ngx/finish/finish.h"
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
+#include "ngx/request/response_fields.h"
 #include "ngx/topology/topology_memory.h"
 #include "operator/figures/minutes.h"
 
@@ -79,6 +81,8 @@ ngx_command_t commands[] = {
     anywhere("rate_limit_lease", NGX_CONF_TAKE1, set_option<parse_lease, &Options::lease>),
     anywhere("rate_limit_bypass", NGX_CONF_1MORE, set_bypass),
     anywhere("rate_limit_headers", NGX_CONF_1MORE, set_headers),
+    anywhere("rate_limit_response_field", NGX_CONF_2MORE, set_response_field, 0,
+             reinterpret_cast<void*>(response_field_variable)),
     anywhere("rate_limit_status", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, status), &status_bounds),
     anywhere("rate_limit_log_level", NGX_CONF_TAKE1, set_choice, offsetof(LocationConf, log_level),
              log_levels),
@@ -99,7 +103,6 @@ ngx_command_t commands[] = {
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     not_yet("rate_limit_request_field"),
-    not_yet("rate_limit_response_field"),
     ngx_null_command,
 };
 
@@ -139,6 +142,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     }
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
+    add_body_filter(main);
 
     if (refuse_later_variables(cf) != NGX_OK || check_named_variables(cf, main) != NGX_OK) {
         return NGX_ERROR;
@@ -146,6 +150,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     check_keys(cf, main);
     warn_shared_windows(cf, main);
     warn_unused_stores(cf, main);
+    warn_unread_fields(cf, main);
     warn_local_consoles(cf, main);
     if (check_answers(cf, main) != NGX_OK || compare_modes(cf, main) != NGX_OK ||
         reserve_zone(cf, main) != NGX_OK || share_watches(cf, main) != NGX_OK) {

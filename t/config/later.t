@@ -6,7 +6,7 @@ my $listen = 'listen unix:%%DIR%%/socket; rate_limit_key $arg_k;';
 my sub later ($text, $word, $directive, $remedy = 'remove it') {
     return refuses("$text;", $text, qr/"\Q$word\E" in "\Q$directive\E" is not available yet: \Q$remedy\E in /);
 }
-for my $directive ('rate_limit_request_field $model model', 'rate_limit_response_field $tokens usage.total_tokens') {
+for my $directive ('rate_limit_request_field $model model') {
     my ($name) = split / /, $directive;
     refuses("$directive;", $directive, qr/"$name" is not available yet: remove the line/);
     refuses("server { $listen location / {\n$directive;\n} }", $directive, qr/"$name" is not available yet: remove the line/);

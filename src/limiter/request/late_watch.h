@@ -44,7 +44,8 @@ public:
     /// The line's number, from 0, among those that are in effect.
     std::size_t number() const noexcept { return number_; }
 
-    bool checked = false;  ///< check_values() has looked at the line
+    bool checked = false;     ///< check_values() has looked at the line
+    bool field_told = false;  ///< find_response_costs() has warned about it
 
 private:
     static constexpr std::uint32_t free_looks = 100;

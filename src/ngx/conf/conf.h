@@ -9,6 +9,8 @@
 
 namespace rate_limit {
 
+struct FieldSet;
+struct FieldVariable;
 struct Key;
 class LateWatch;
 class LimitLog;
@@ -65,6 +67,7 @@ struct LimitLine : Options, Limit {
     ngx_uint_t jitter;  // Retry-After says up to so many seconds more
     ngx_uint_t status;  // status of a rejection; 0: the line says none
 
+    bool reads_response;         // its cost names a variable of rate_limit_response_field that is in effect
     bool warned;                 // the configuration has warned about this line
     LateWatch* watch;            // shared by all limits of the line
     mutable bool skip_logged;    // this worker has logged that it skipped the limit
@@ -99,6 +102,7 @@ struct LocationConf {
     ngx_array_t* lines = unset_array;       // elements: LimitLine, as parsed; null: `rate_limit off`
     ngx_array_t* slot_lines = unset_array;  // elements: LimitLine of rate_limit_concurrency, as parsed
     ngx_array_t* bypass = unset_array;      // elements: Value
+    FieldSet* response_fields = nullptr;    // null: none; inherited as lines are
     ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
@@ -137,7 +141,8 @@ struct MainConf : Configuration {
     std::size_t zone_size;    // NGX_CONF_UNSET_SIZE: not written
     std::size_t line_count;   // how many lines the limits have; each has a number in its watch
     ngx_array_t answering;    // elements: Answering
-    LimitLog* log;            // never null; owned by the configuration's pool
+    std::vector<FieldVariable*> response_fields;  // in the order of their first lines
+    LimitLog* log;                                // never null; owned by the configuration's pool
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;

@@ -4,6 +4,7 @@
 
 #include "core/value_text.h"
 #include "limiter/request/late_watch.h"
+#include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/values/variable_names.h"
@@ -47,8 +48,14 @@ void check_constant(ngx_conf_t* cf, const Key& key, bool shares_window) noexcept
     }
 }
 
+/// A variable in it that has no value before there is a response; empty: there is none.
+std::string_view find_late(ngx_conf_t* cf, const Value& value) noexcept {
+    return find_variable(
+        value, [cf](std::string_view name) { return is_of_response(name) || is_response_field(cf, name); });
+}
+
 void check_variables(ngx_conf_t* cf, const Key& key) noexcept {
-    const std::string_view late = find_variable(key.value, is_of_response);
+    const std::string_view late = find_late(cf, key.value);
     if (late.empty()) {
         return;
     }
@@ -104,7 +111,7 @@ void check_key(ngx_conf_t* cf, Key& key) noexcept {
 
 void check_value(ngx_conf_t* cf, const LimitLine& limit, const Value& value, const char* noun,
                  bool before_decision) noexcept {
-    const ngx_str_t late = str(find_variable(value, is_of_response));
+    const ngx_str_t late = str(find_late(cf, value));
     if (late.len != 0) {
         warn_merged(cf,
                     "the %s of \"%V\" in %V:%ui uses \"$%V\", which is not known yet when limits are "

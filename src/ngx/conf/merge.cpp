@@ -7,6 +7,7 @@
 #include "core/limit/rate.h"
 #include "limiter/modes/mode.h"
 #include "limiter/store_conf.h"
+#include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
@@ -230,6 +231,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
         }
     }
     check_values(cf, conf);
+    find_response_costs(cf, conf);
     return NGX_OK;
 }
 
@@ -276,6 +278,7 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
     ngx_conf_merge_ptr_value(conf.slot_lines, prev.slot_lines, nullptr);
+    conf.response_fields = conf.response_fields != nullptr ? conf.response_fields : prev.response_fields;
     if (merge_answer(cf, prev, conf) != NGX_OK) {
         return failed;
     }

@@ -13,6 +13,7 @@
 namespace rate_limit {
 
 struct AppliedLimit;
+class BodyReading;
 
 /// The limits that apply to one request, and what was decided. The first location with a limit that applies
 /// makes it, and its configuration stays in force wherever redirects take the request. Lives in the request's
@@ -106,6 +107,8 @@ public:
     bool is_of_post_action() const noexcept { return of_post_action_; }
 
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
+
+    BodyReading* response = nullptr;  ///< what is read of the body of the response; null: nothing is
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept

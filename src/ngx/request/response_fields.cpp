@@ -1,0 +1,136 @@
+#include "ngx/request/response_fields.h"
+
+#include <new>
+
+#include "core/body/body_reader.h"
+#include "ngx/conf/body_field.h"
+#include "ngx/conf/conf.h"
+
+namespace rate_limit {
+
+/// What has been read of one body: the reader, and behind it a value for each field.
+class BodyReading {
+public:
+    /// Null without memory.
+    static BodyReading* create(ngx_pool_t& pool, const FieldSet& set, BodyKind kind) noexcept {
+        const std::size_t size = sizeof(BodyReading) + set.fields.size() * sizeof(BodyValue);
+        void* memory = ngx_palloc(&pool, size);
+        return memory != nullptr ? new (memory) BodyReading(set, kind) : nullptr;
+    }
+
+    void read(std::string_view piece) noexcept { reader_.read(piece); }
+
+    const BodyValue& value(std::size_t field) const noexcept {
+        return reinterpret_cast<const BodyValue*>(this + 1)[field];
+    }
+
+private:
+    BodyReading(const FieldSet& set, BodyKind kind) noexcept
+        : reader_(set.fields, kind, ::new (this + 1) BodyValue[set.fields.size()]) {}
+
+    BodyReader reader_;
+};
+
+namespace {
+
+ngx_http_output_body_filter_pt next_body_filter;
+
+/// Whether one of the limits that let the request pass costs what its response says.
+bool costs_response(const RequestContext& context) noexcept {
+    for (std::size_t i = 0; i < context.count(); ++i) {
+        if (line_of(context.applied(i).limit).reads_response) {
+            return context.admitted();
+        }
+    }
+    return false;
+}
+
+/// Empty where the body is as it is.
+std::string_view encoding_of(const ngx_http_request_t& r) noexcept {
+    const ngx_table_elt_t* field = r.headers_out.content_encoding;
+    if (field == nullptr || field->hash == 0 || equal_in_any_case(view(field->value), "identity")) {
+        return {};
+    }
+    return view(field->value);
+}
+
+ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+    RequestContext* context = r == r->main && in != nullptr ? RequestContext::find(r) : nullptr;
+    if (context != nullptr && context->response != nullptr) {
+        for (const ngx_chain_t* link = in; link != nullptr; link = link->next) {
+            const ngx_buf_t& buffer = *link->buf;
+            if (ngx_buf_in_memory(&buffer)) {
+                context->response->read(
+                    view({static_cast<std::size_t>(buffer.last - buffer.pos), buffer.pos}));
+            }
+        }
+    }
+    return next_body_filter(r, in);
+}
+
+}  // namespace
+
+BodyKind wanted_response(RequestContext& context) noexcept {
+    context.response = nullptr;
+    if (!costs_response(context)) {
+        return BodyKind::unknown;
+    }
+    const ngx_http_request_t* r = context.request();
+    const BodyKind kind = body_kind(view(r->headers_out.content_type));
+    if (kind == BodyKind::unknown || kind == BodyKind::form) {
+        return BodyKind::unknown;
+    }
+    const std::string_view encoding = encoding_of(*r);
+    if (!encoding.empty()) {
+        FieldSet& set = *context.conf().response_fields;
+        set.encoded.tell(context.request(), *set.variables.front(), encoding);
+        return BodyKind::unknown;
+    }
+    return kind;
+}
+
+/// What is sent in parts says nothing of the whole.
+void read_response(RequestContext& context, BodyKind kind) noexcept {
+    ngx_http_request_t* r = context.request();
+    if (kind == BodyKind::unknown || r->header_only != 0 ||
+        r->headers_out.status == NGX_HTTP_PARTIAL_CONTENT) {
+        return;
+    }
+    r->filter_need_in_memory = 1;  // a file that is sent, of a cache too, comes as memory
+    context.response = BodyReading::create(*r->pool, *context.conf().response_fields, kind);
+}
+
+void add_body_filter(const MainConf& main) noexcept {
+    if (reads_responses(main)) {
+        next_body_filter = ngx_http_top_body_filter;
+        ngx_http_top_body_filter = body_filter;
+    }
+}
+
+ngx_int_t response_field_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                                  uintptr_t field) noexcept {
+    const RequestContext* context = RequestContext::find(r->main);
+    value->not_found = 1;
+    if (context == nullptr || context->response == nullptr) {
+        return NGX_OK;
+    }
+    const FieldSet& set = *context->conf().response_fields;
+    const std::size_t number = set.find(reinterpret_cast<const FieldVariable*>(field));
+    if (number == set.variables.size() || !context->response->value(number).found()) {
+        return NGX_OK;
+    }
+    const std::string_view text = context->response->value(number).text();
+    auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size() + 1));
+    if (copy == nullptr) {
+        return NGX_ERROR;
+    }
+    ngx_memcpy(copy, text.data(), text.size());  // what is read next takes its place
+    value->data = copy;
+    value->len = static_cast<unsigned>(text.size());
+    value->valid = 1;
+    value->not_found = 0;
+    value->no_cacheable = 0;
+    return NGX_OK;
+}
+
+}  // namespace rate_limit
