@@ -452,7 +452,7 @@ tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
 
 # Most of its time goes to what rooms include: those that call no two things the same are read at once. Rooms that no set names are the last one.
 tidied_together := core counts machine redis limiter requests stores upkeep operator pages settings console others
-core_rooms := core core/bucket core/limit core/table core/topology
+core_rooms := core core/body core/bucket core/limit core/table core/topology
 counts_rooms := core/counts core/text
 machine_rooms := core/machine core/overrides
 redis_rooms := redis redis/keys redis/topology

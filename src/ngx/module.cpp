@@ -22,6 +22,7 @@
 #include "ngx/finish/finish.h"
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
+#include "ngx/request/request_fields.h"
 #include "ngx/request/response_fields.h"
 #include "ngx/topology/topology_memory.h"
 #include "operator/figures/minutes.h"
@@ -62,11 +63,6 @@ ngx_command_t anywhere(std::string_view name, ngx_uint_t takes,
             offset,    const_cast<void*>(post)};
 }
 
-/// One that a later version will have.
-ngx_command_t not_yet(std::string_view name) noexcept {
-    return anywhere(name, NGX_CONF_ANY, refuse_later_directive);
-}
-
 ngx_command_t commands[] = {
     anywhere("rate_limit_key", NGX_CONF_TAKE1, set_option<parse_key, &Options::key>),
     anywhere("rate_limit", NGX_CONF_1MORE, set_rate_limit),
@@ -81,6 +77,8 @@ ngx_command_t commands[] = {
     anywhere("rate_limit_lease", NGX_CONF_TAKE1, set_option<parse_lease, &Options::lease>),
     anywhere("rate_limit_bypass", NGX_CONF_1MORE, set_bypass),
     anywhere("rate_limit_headers", NGX_CONF_1MORE, set_headers),
+    anywhere("rate_limit_request_field", NGX_CONF_2MORE, set_request_field, 0,
+             reinterpret_cast<void*>(request_field_variable)),
     anywhere("rate_limit_response_field", NGX_CONF_2MORE, set_response_field, 0,
              reinterpret_cast<void*>(response_field_variable)),
     anywhere("rate_limit_status", NGX_CONF_TAKE1, set_number, offsetof(LocationConf, status), &status_bounds),
@@ -102,7 +100,6 @@ ngx_command_t commands[] = {
      0, nullptr},
     {ngx_string("rate_limit_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, set_redis_block,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
-    not_yet("rate_limit_request_field"),
     ngx_null_command,
 };
 
@@ -142,7 +139,8 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     }
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
-    add_body_filter(main);
+    add_response_filter(main);
+    add_request_filter(main);
 
     if (refuse_later_variables(cf) != NGX_OK || check_named_variables(cf, main) != NGX_OK) {
         return NGX_ERROR;

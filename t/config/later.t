@@ -1,15 +1,10 @@
-# What a later version will take is refused as "not available yet", by the word and the directive that has it: directives, parameters, values, variables.
+# What a later version will take is refused as "not available yet", by the word and the directive that has it: parameters, values, variables.
 
 use RateLimit::Test;
 
 my $listen = 'listen unix:%%DIR%%/socket; rate_limit_key $arg_k;';
 my sub later ($text, $word, $directive, $remedy = 'remove it') {
     return refuses("$text;", $text, qr/"\Q$word\E" in "\Q$directive\E" is not available yet: \Q$remedy\E in /);
-}
-for my $directive ('rate_limit_request_field $model model') {
-    my ($name) = split / /, $directive;
-    refuses("$directive;", $directive, qr/"$name" is not available yet: remove the line/);
-    refuses("server { $listen location / {\n$directive;\n} }", $directive, qr/"$name" is not available yet: remove the line/);
 }
 later("rate_limit 1r/s $_", $_, 'rate_limit') for 'delay=all', 'delay=5', 'penalty=1h';
 later('rate_limit 1r/s window=local', 'local', 'rate_limit', 'write "first" or "clock"');

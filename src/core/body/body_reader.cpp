@@ -4,7 +4,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr std::string_view mark = "\xef\xbb\xbf";
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -15,15 +15,16 @@ void BodyReader::read(std::string_view piece) noexcept {
 /// The mark of the order of bytes is no part of the body. Returns what is behind it; what only begins like it
 /// is read.
 std::string_view BodyReader::read_mark(std::string_view piece) noexcept {
-    for (; !piece.empty() && marked_ < mark.size() && piece.front() == mark[marked_]; ++marked_) {
+    for (; !piece.empty() && marked_ < byte_order_mark.size() && piece.front() == byte_order_mark[marked_];
+         ++marked_) {
         piece.remove_prefix(1);
     }
-    if (piece.empty() && marked_ < mark.size()) {
+    if (piece.empty() && marked_ < byte_order_mark.size()) {
         return piece;  // the next piece tells
     }
     in_mark_ = false;
-    if (marked_ < mark.size()) {
-        read_kind(mark.substr(0, marked_));
+    if (marked_ < byte_order_mark.size()) {
+        read_kind(byte_order_mark.substr(0, marked_));
     }
     return piece;
 }

@@ -45,25 +45,37 @@ void for_each_variable(const Value& value, Fn&& fn) {
     });
 }
 
+/// What the two directives do differently.
+struct Fields {
+    FieldSet* LocationConf::*set;
+    std::vector<FieldVariable*> MainConf::*known;
+    bool of_request;
+};
+
+constexpr Fields responses = {&LocationConf::response_fields, &MainConf::response_fields, false};
+constexpr Fields requests = {&LocationConf::request_fields, &MainConf::request_fields, true};
+
 /// Defines the variable, unless a line before this has. Null where that fails; the error is logged.
-FieldVariable* define(ngx_conf_t* cf, ngx_str_t name, ngx_http_get_variable_pt handler) noexcept {
+FieldVariable* define(ngx_conf_t* cf, ngx_str_t name, const Fields& fields,
+                      ngx_http_get_variable_pt handler) noexcept {
     const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
     const ngx_http_variable_t* known = find_defined(core, view(name));
     if (known != nullptr && known->get_handler == handler) {
-        return reinterpret_cast<FieldVariable*>(known->data);
+        return find_variable(main_conf(cf)->*fields.known, view(name));
     }
     if (known != nullptr || is_of_prefix(core, view(name))) {
-        refuse(cf,
-               "\"$%V\" in \"%V\" is a variable that nginx or another directive sets: give the field a name "
-               "of its own",
-               &name, &words_of(cf)[0]);
+        refuse(
+            cf,
+            "\"$%V\" in \"%V\" is a variable that nginx or another directive sets: give the field a name of "
+            "its own",
+            &name, &words_of(cf)[0]);
         return nullptr;
     }
     // Not changeable: nginx refuses a map, set or geo that comes later and sets it.
     ngx_http_variable_t* variable = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
     auto* field = make<FieldVariable>(*cf->pool);
-    if (variable == nullptr || field == nullptr || !append(main_conf(cf)->response_fields, field)) {
+    if (variable == nullptr || field == nullptr || !append(main_conf(cf)->*fields.known, field)) {
         return nullptr;
     }
     *field = {variable->name, cf->conf_file->file.name, cf->conf_file->line, false};
@@ -72,7 +84,28 @@ FieldVariable* define(ngx_conf_t* cf, ngx_str_t name, ngx_http_get_variable_pt h
     return field;
 }
 
-char* parse_path(ngx_conf_t* cf, ngx_uint_t at, FieldSet& set) {
+constexpr std::string_view default_word = "default=";
+
+char* take_default(ngx_conf_t* cf, const ngx_str_t& word, const Fields& fields, FieldSet& set) noexcept {
+    const std::string_view text = view(word).substr(default_word.size());
+    if (!fields.of_request) {
+        return refuse(
+            cf,
+            "\"%V\" does not take \"%V\": a variable of a response is empty until its field has been read",
+            &words_of(cf)[0], &word);
+    }
+    if (text.empty() || text.find('$') != std::string_view::npos) {
+        return refuse(
+            cf,
+            "invalid \"%V\" in \"%V\": it is a text without variables, and not empty, since a limit "
+            "with an empty key does not apply",
+            &word, &words_of(cf)[0]);
+    }
+    set.defaults.back() = text;
+    return NGX_CONF_OK;
+}
+
+char* take_path(ngx_conf_t* cf, ngx_uint_t at, FieldSet& set) {
     const ngx_str_t& word = words_of(cf)[at];
     BodyPath path;
     if (const char* wrong = path.parse(view(word)); wrong != nullptr) {
@@ -85,7 +118,27 @@ char* parse_path(ngx_conf_t* cf, ngx_uint_t at, FieldSet& set) {
                         &words_of(cf)[0]);
 }
 
-char* read_line(ngx_conf_t* cf, FieldSet& set, ngx_http_get_variable_pt handler) {
+char* take_paths(ngx_conf_t* cf, const Fields& fields, FieldSet& set) {
+    const ngx_str_t* words = words_of(cf);
+    bool defaulted = false;
+    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
+        const bool is_default = view(words[i]).substr(0, default_word.size()) == default_word;
+        if (is_default && (defaulted || i == 2)) {
+            return defaulted
+                       ? refuse(cf, "duplicate parameter \"%V\" in \"%V\": keep one", &words[i], &words[0])
+                       : refuse(cf,
+                                "\"%V\" has no path before \"%V\": write where the value is, such as model",
+                                &words[0], &words[i]);
+        }
+        defaulted = defaulted || is_default;
+        if ((is_default ? take_default(cf, words[i], fields, set) : take_path(cf, i, set)) != NGX_CONF_OK) {
+            return failed;
+        }
+    }
+    return NGX_CONF_OK;
+}
+
+char* read_line(ngx_conf_t* cf, const Fields& fields, FieldSet& set, ngx_http_get_variable_pt handler) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view dollar = view(words[1]);
     const std::string_view name = dollar.substr(dollar.empty() ? 0 : 1);
@@ -94,30 +147,43 @@ char* read_line(ngx_conf_t* cf, FieldSet& set, ngx_http_get_variable_pt handler)
             cf, "invalid variable \"%V\" in \"%V\": it is the name of the variable to set, such as $tokens",
             &words[1], &words[0]);
     }
-    FieldVariable* variable = define(cf, str(name), handler);
+    FieldVariable* variable = define(cf, str(name), fields, handler);
     if (variable == nullptr) {
         return failed;
     }
-    if (set.find(variable) != set.variables.size()) {
-        return refuse(cf,
-                      "\"%V %V\" is duplicate: write all its paths in one line, the first of which counts "
-                      "before the others",
-                      &words[0], &words[1]);
+    if (set.find(reinterpret_cast<std::uintptr_t>(variable)) != set.variables.size()) {
+        return refuse(
+            cf,
+            "\"%V %V\" is duplicate: write all its paths in one line, the first of which counts before "
+            "the others",
+            &words[0], &words[1]);
     }
     set.variables.push_back(variable);
+    set.defaults.push_back(unknown_field);
     set.fields.begin_field();
-    for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
-        if (begins_with(view(words[i]), "default=")) {
-            return refuse(cf,
-                          "\"%V\" does not take \"%V\": a variable of a response is empty until its field "
-                          "has been read",
-                          &words[0], &words[i]);
-        }
-        if (parse_path(cf, i, set) != NGX_CONF_OK) {
-            return failed;
-        }
+    return take_paths(cf, fields, set);
+}
+
+char* set_field(ngx_conf_t* cf, const Fields& fields, const ngx_command_t& command, void* conf) noexcept {
+    FieldSet*& set = static_cast<LocationConf*>(conf)->*fields.set;
+    set = set != nullptr ? set : make<FieldSet>(*cf->pool);
+    try {
+        return set != nullptr
+                   ? read_line(cf, fields, *set, reinterpret_cast<ngx_http_get_variable_pt>(command.post))
+                   : failed;
+    } catch (...) {
+        return failed;
     }
-    return NGX_CONF_OK;
+}
+
+void mark_read(const FieldSet& set) noexcept {
+    for (FieldVariable* each : set.variables) {
+        each->read = true;
+    }
+}
+
+bool any_read(const std::vector<FieldVariable*>& fields) noexcept {
+    return std::any_of(fields.begin(), fields.end(), [](const FieldVariable* field) { return field->read; });
 }
 
 }  // namespace
@@ -149,20 +215,19 @@ void EncodedLog::write(void* self, Log& to) noexcept {
         log.encoding_.c_str(), &log.of_->name, &log.of_->file, log.of_->line, counted);
 }
 
-std::size_t FieldSet::find(const FieldVariable* variable) const noexcept {
-    return static_cast<std::size_t>(std::find(variables.begin(), variables.end(), variable) -
-                                    variables.begin());
+std::size_t FieldSet::find(std::uintptr_t variable) const noexcept {
+    const auto found = std::find_if(
+        variables.begin(), variables.end(),
+        [variable](const FieldVariable* each) { return reinterpret_cast<std::uintptr_t>(each) == variable; });
+    return static_cast<std::size_t>(found - variables.begin());
 }
 
 char* set_response_field(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
-    FieldSet*& set = static_cast<LocationConf*>(conf)->response_fields;
-    set = set != nullptr ? set : make<FieldSet>(*cf->pool);
-    try {
-        return set != nullptr ? read_line(cf, *set, reinterpret_cast<ngx_http_get_variable_pt>(command->post))
-                              : failed;
-    } catch (...) {
-        return failed;
-    }
+    return set_field(cf, responses, *command, conf);
+}
+
+char* set_request_field(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+    return set_field(cf, requests, *command, conf);
 }
 
 bool is_response_field(ngx_conf_t* cf, std::string_view name) noexcept {
@@ -178,10 +243,10 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept {
             if (field == nullptr) {
                 return;
             }
-            if (set != nullptr && set->find(field) != set->variables.size()) {
+            if (set != nullptr &&
+                set->find(reinterpret_cast<std::uintptr_t>(field)) != set->variables.size()) {
                 limit.cost->of_end = limit.reads_response = true;
-                std::for_each(set->variables.begin(), set->variables.end(),
-                              [](FieldVariable* each) { each->read = true; });
+                mark_read(*set);
             } else if (!limit.watch->field_told) {
                 limit.watch->field_told = true;
                 warn_merged(
@@ -195,9 +260,18 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept {
     }
 }
 
+void find_request_fields(const LocationConf& conf) noexcept {
+    if (conf.request_fields != nullptr && !conf.report) {
+        mark_read(*conf.request_fields);
+    }
+}
+
 bool reads_responses(const MainConf& main) noexcept {
-    const auto& fields = main.response_fields;
-    return std::any_of(fields.begin(), fields.end(), [](const FieldVariable* field) { return field->read; });
+    return any_read(main.response_fields);
+}
+
+bool reads_requests(const MainConf& main) noexcept {
+    return any_read(main.request_fields);
 }
 
 void warn_unread_fields(ngx_conf_t* cf, const MainConf& main) noexcept {
@@ -210,6 +284,16 @@ void warn_unread_fields(ngx_conf_t* cf, const MainConf& main) noexcept {
             "no cost in effect names \"$%V\" of \"rate_limit_response_field\" in %V:%ui: no response is "
             "read for it; write it into \"cost=\" itself, for what a \"map\" is made of is not seen",
             &field->name, &field->file, field->line);
+    }
+    for (const FieldVariable* field : main.request_fields) {
+        if (!field->read) {
+            const ngx_str_t text = str(unknown_field);
+            warn_merged(
+                cf,
+                "no limit is in effect where \"rate_limit_request_field $%V\" is in %V:%ui: no request is "
+                "read for it, and it is always its default, or \"%V\"",
+                &field->name, &field->file, field->line, &text);
+        }
     }
 }
 

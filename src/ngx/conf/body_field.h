@@ -19,7 +19,8 @@ struct FieldVariable {
     ngx_str_t name;  // in lower case, without its dollar
     ngx_str_t file;  // of the first directive that names it
     ngx_uint_t line;
-    bool read;  // responses are read for it, because a cost names it or one that stands beside it
+    bool read;  // bodies are read for it: of requests, where a limit is in effect; of responses, where a cost
+                // names it or one that stands beside it
 };
 
 /// Logs that responses came encoded and were not read: a line a second, with a count, by each worker.
@@ -41,18 +42,25 @@ private:
     LogThrottle throttle_{write, this};
 };
 
-/// The fields of the responses of one block: those of its lines. Lives in the configuration's pool.
+/// The fields of the responses, or of the requests, of one block: those of its lines. Lives in the
+/// configuration's pool.
 struct FieldSet {
     BodyFields fields;
-    std::vector<FieldVariable*> variables;  // one for each field
+    std::vector<FieldVariable*> variables;   // one for each field
+    std::vector<std::string_view> defaults;  // likewise, of requests: what the variable is without a value
     EncodedLog encoded;
 
-    /// The number of the variable's field; size(): it has none.
-    std::size_t find(const FieldVariable* variable) const noexcept;
+    /// The number of the field of the FieldVariable with this address; the size of `variables`: it has none.
+    std::size_t find(std::uintptr_t variable) const noexcept;
 };
 
-/// rate_limit_response_field. The command's `post` is the handler of the variable.
+/// The text of a variable of requests where no value, and no `default=`, is known.
+constexpr std::string_view unknown_field = "unknown";
+
+// rate_limit_response_field and rate_limit_request_field. The command's `post` is the handler of the
+// variable.
 char* set_response_field(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* set_request_field(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// Finds which limits of the location cost what a response says, so that responses have to be read. Warns,
 /// once for each line, where a cost names a variable of responses that no line in effect there sets.
@@ -61,10 +69,14 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept;
 /// Whether it is the name of a variable of responses.
 bool is_response_field(ngx_conf_t* cf, std::string_view name) noexcept;
 
-/// Whether there are responses to read. Known when all of http is merged.
-bool reads_responses(const MainConf& main) noexcept;
+/// Notes that the location has limits, for which requests are read if it has fields of these.
+void find_request_fields(const LocationConf& conf) noexcept;
 
-/// Warns about variables for which no response is read. Runs when all of http is merged.
+// Whether there are responses, or requests, to read. Known when all of http is merged.
+bool reads_responses(const MainConf& main) noexcept;
+bool reads_requests(const MainConf& main) noexcept;
+
+/// Warns about variables for which nothing is read. Runs when all of http is merged.
 void warn_unread_fields(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 }  // namespace rate_limit

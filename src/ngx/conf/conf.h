@@ -103,6 +103,7 @@ struct LocationConf {
     ngx_array_t* slot_lines = unset_array;  // elements: LimitLine of rate_limit_concurrency, as parsed
     ngx_array_t* bypass = unset_array;      // elements: Value
     FieldSet* response_fields = nullptr;    // null: none; inherited as lines are
+    FieldSet* request_fields = nullptr;     // likewise
     ngx_uint_t headers = 0;                 // bits headers_*; 0: not written
     ngx_uint_t status = NGX_CONF_UNSET_UINT;
     ngx_uint_t log_level = NGX_CONF_UNSET_UINT;
@@ -142,6 +143,7 @@ struct MainConf : Configuration {
     std::size_t line_count;   // how many lines the limits have; each has a number in its watch
     ngx_array_t answering;    // elements: Answering
     std::vector<FieldVariable*> response_fields;  // in the order of their first lines
+    std::vector<FieldVariable*> request_fields;   // likewise
     LimitLog* log;                                // never null; owned by the configuration's pool
 };
 

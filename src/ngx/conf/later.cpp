@@ -35,10 +35,6 @@ char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy) no
     return refuse(cf, "\"%V\" in \"%V\" is not available yet: %s", &word, &words_of(cf)[0], remedy);
 }
 
-char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* /*conf*/) noexcept {
-    return refuse(cf, "\"%V\" is not available yet: remove the line", &command->name);
-}
-
 /// nginx itself would call them unknown, after this.
 ngx_int_t refuse_later_variables(ngx_conf_t* cf) noexcept {
     auto& core = *static_cast<ngx_http_core_main_conf_t*>(

@@ -5,7 +5,7 @@
 namespace rate_limit {
 
 // Words of configurations that a later version will take. Each is refused as "not available yet", so that
-// nobody looks for a mistake of spelling. Directives stand in the module's table.
+// nobody looks for a mistake of spelling.
 
 enum class Later : unsigned char {
     parameter,  ///< the name of a parameter of rate_limit
@@ -20,9 +20,6 @@ bool is_later(Later kind, std::string_view word) noexcept;
 
 /// Refuses a word of the directive that is being read. `remedy` says what to write today.
 char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy = "remove it") noexcept;
-
-/// Sets a directive that a later version will have.
-char* refuse_later_directive(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 /// Refuses variables that the configuration uses and does not define. Runs when all of http is read.
 /// NGX_ERROR where there are some; the error is logged.

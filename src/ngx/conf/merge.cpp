@@ -232,6 +232,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     }
     check_values(cf, conf);
     find_response_costs(cf, conf);
+    find_request_fields(conf);
     return NGX_OK;
 }
 
@@ -278,7 +279,9 @@ char* merge_location_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
 
     ngx_conf_merge_ptr_value(conf.lines, prev.lines, nullptr);
     ngx_conf_merge_ptr_value(conf.slot_lines, prev.slot_lines, nullptr);
-    conf.response_fields = conf.response_fields != nullptr ? conf.response_fields : prev.response_fields;
+    for (const auto fields : {&LocationConf::response_fields, &LocationConf::request_fields}) {
+        conf.*fields = conf.*fields != nullptr ? conf.*fields : prev.*fields;
+    }
     if (merge_answer(cf, prev, conf) != NGX_OK) {
         return failed;
     }

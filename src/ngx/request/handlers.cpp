@@ -6,6 +6,7 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/limiter.h"
 #include "ngx/request/missing.h"
+#include "ngx/request/request_fields.h"
 
 namespace rate_limit {
 
@@ -84,14 +85,20 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     }
     RequestContext* context = RequestContext::find(r);
     const bool attached = context != nullptr;
+    if (attached && (context->done(phase) || &context->conf() != &conf)) {
+        return NGX_DECLINED;  // decided before a redirect, or under another location's configuration
+    }
+    if (conf.request_fields != nullptr) {
+        const ngx_int_t read = read_request(r, *conf.request_fields);
+        if (read != NGX_OK) {
+            return read;
+        }
+    }
     if (!attached) {
         context = RequestContext::create(r, conf);
         if (context == nullptr) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
-    }
-    if (context->done(phase) || &context->conf() != &conf) {
-        return NGX_DECLINED;  // decided before a redirect, or under another location's configuration
     }
     if (context->asked_in(phase)) {
         return context->waiting() ? NGX_AGAIN : conclude(*context, phase, context->asked_from());

@@ -1,35 +1,10 @@
 #include "ngx/request/response_fields.h"
 
-#include <new>
-
-#include "core/body/body_reader.h"
 #include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"
+#include "ngx/request/body_reading.h"
 
 namespace rate_limit {
-
-/// What has been read of one body: the reader, and behind it a value for each field.
-class BodyReading {
-public:
-    /// Null without memory.
-    static BodyReading* create(ngx_pool_t& pool, const FieldSet& set, BodyKind kind) noexcept {
-        const std::size_t size = sizeof(BodyReading) + set.fields.size() * sizeof(BodyValue);
-        void* memory = ngx_palloc(&pool, size);
-        return memory != nullptr ? new (memory) BodyReading(set, kind) : nullptr;
-    }
-
-    void read(std::string_view piece) noexcept { reader_.read(piece); }
-
-    const BodyValue& value(std::size_t field) const noexcept {
-        return reinterpret_cast<const BodyValue*>(this + 1)[field];
-    }
-
-private:
-    BodyReading(const FieldSet& set, BodyKind kind) noexcept
-        : reader_(set.fields, kind, ::new (this + 1) BodyValue[set.fields.size()]) {}
-
-    BodyReader reader_;
-};
 
 namespace {
 
@@ -57,13 +32,7 @@ std::string_view encoding_of(const ngx_http_request_t& r) noexcept {
 ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
     RequestContext* context = r == r->main && in != nullptr ? RequestContext::find(r) : nullptr;
     if (context != nullptr && context->response != nullptr) {
-        for (const ngx_chain_t* link = in; link != nullptr; link = link->next) {
-            const ngx_buf_t& buffer = *link->buf;
-            if (ngx_buf_in_memory(&buffer)) {
-                context->response->read(
-                    view({static_cast<std::size_t>(buffer.last - buffer.pos), buffer.pos}));
-            }
-        }
+        context->response->read(in);
     }
     return next_body_filter(r, in);
 }
@@ -100,7 +69,7 @@ void read_response(RequestContext& context, BodyKind kind) noexcept {
     context.response = BodyReading::create(*r->pool, *context.conf().response_fields, kind);
 }
 
-void add_body_filter(const MainConf& main) noexcept {
+void add_response_filter(const MainConf& main) noexcept {
     if (reads_responses(main)) {
         next_body_filter = ngx_http_top_body_filter;
         ngx_http_top_body_filter = body_filter;
@@ -114,23 +83,12 @@ ngx_int_t response_field_variable(ngx_http_request_t* r, ngx_http_variable_value
     if (context == nullptr || context->response == nullptr) {
         return NGX_OK;
     }
-    const FieldSet& set = *context->conf().response_fields;
-    const std::size_t number = set.find(reinterpret_cast<const FieldVariable*>(field));
-    if (number == set.variables.size() || !context->response->value(number).found()) {
+    const BodyReading& response = *context->response;
+    const std::size_t number = response.set().find(field);
+    if (number == response.set().variables.size() || !response.value(number).found()) {
         return NGX_OK;
     }
-    const std::string_view text = context->response->value(number).text();
-    auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size() + 1));
-    if (copy == nullptr) {
-        return NGX_ERROR;
-    }
-    ngx_memcpy(copy, text.data(), text.size());  // what is read next takes its place
-    value->data = copy;
-    value->len = static_cast<unsigned>(text.size());
-    value->valid = 1;
-    value->not_found = 0;
-    value->no_cacheable = 0;
-    return NGX_OK;
+    return set_copy(r, value, response.value(number).text());
 }
 
 }  // namespace rate_limit

@@ -16,7 +16,7 @@ void read_response(RequestContext& context, BodyKind kind) noexcept;
 
 /// Lets the bodies of responses pass through here, if a configuration reads any. The filter that is on top by
 /// then comes next: nginx compresses, and changes texts, behind this one.
-void add_body_filter(const MainConf& main) noexcept;
+void add_response_filter(const MainConf& main) noexcept;
 
 /// The variable of a field: empty until the field has been read.
 ngx_int_t response_field_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
