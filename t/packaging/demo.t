@@ -1,4 +1,4 @@
-# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, a far primary, and without any; a signal ends all of it.
+# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, a far primary, language models, and without any; a signal ends all of it.
 # What it prints does what it says, and leaves nothing where it is typed.
 
 use RateLimit::Test;
@@ -82,6 +82,15 @@ my %printed = (
         is type($output, qr{/again$}), "started $near again\n", 'a printed line starts that again';
         return $near;
     },
+    models => sub ($output) {
+        like type($output, qr{/ask ann 50$}), qr/"total_tokens":52\}.*\n200 in /, 'an answer';
+        like type($output, qr{/ask ann 50 true$}), qr/^data: \[DONE\]\n\n\n200 in /m, 'and a stream';
+        is_deeply [sort map { /^(\d+)/ } split /\n/, type($output, qr/^for i in .*ask bob/)], [(200) x 4, (429) x 2], 'of six at once four pass';
+        type($output, qr{/ask cid });
+        wait_until { type($output, qr/reserved\|settled/) =~ /reserved_total\S+ (\d+)\n.*settled_total\S+ (\d+)/ && $1 > $2 && $2 > 900 }
+            what => 'who has left to keep the reservation';
+        return;
+    },
 );
 
 sub runs ($store, $signal) {
@@ -115,5 +124,6 @@ runs('redis', 'TERM');
 runs('sentinel', 'TERM');
 runs('cluster', 'TERM');
 runs('far', 'TERM');
+runs('models', 'TERM');
 
 done;

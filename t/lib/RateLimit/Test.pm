@@ -32,7 +32,7 @@ and its one temporary folder goes too.
 
 The other modules say at their top what they offer: L<RateLimit::Nginx>, L<RateLimit::Redis>,
 L<RateLimit::Shards>, L<RateLimit::Sentinels>, L<RateLimit::Cluster>, L<RateLimit::HTTP>, L<RateLimit::Response>, L<RateLimit::Load>,
-L<RateLimit::Backend>, L<RateLimit::Busy>, L<RateLimit::Certificates>, L<RateLimit::FakeRedis>, L<RateLimit::Proxy>, L<RateLimit::TlsProxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
+L<RateLimit::Backend>, L<RateLimit::Busy>, L<RateLimit::Certificates>, L<RateLimit::FakeRedis>, L<RateLimit::Model>, L<RateLimit::Proxy>, L<RateLimit::TlsProxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
 L<RateLimit::NearReplica>,
 L<RateLimit::Document>, L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Books>, L<RateLimit::Flood>, L<RateLimit::Folder>,
 L<RateLimit::Rush>, L<RateLimit::Wait>. What they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
@@ -67,6 +67,7 @@ use RateLimit::Flood;
 use RateLimit::Folder;
 use RateLimit::HTTP;
 use RateLimit::Load;
+use RateLimit::Model;
 use RateLimit::NearReplica;
 use RateLimit::Nginx;
 use RateLimit::Port;
