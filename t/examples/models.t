@@ -7,6 +7,8 @@ my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $model  = RateLimit::Model->start;
 my $nginx  = start_example('models', shards => $shards, app => $model);
 
+my @json = ('Content-Type' => 'application/json');
+
 # What each limit has counted, by its name.
 sub counted () {
     return {map { my $redis = $_; map { m{^rl:(\w+)/} && $1 ne 'answers' ? ($1 => $redis->hash($_)->{used}) : () } $redis->keys } $shards->primaries};
@@ -30,7 +32,7 @@ for (@forms) {
     my ($name, $uri, $body, $streams) = @$_;
     for my $more ($name eq 'Ollama' ? ',"stream":false' : '', $streams) {
         $shards->flush;
-        my $response = $nginx->post($uri, sprintf($body, $more), 'Authorization' => 'Bearer a');
+        my $response = $nginx->post($uri, sprintf($body, $more), @json, 'Authorization' => 'Bearer a');
         is $response->status, 200, "$name$more";
         charged("$name$more: what the answer says", requests => 1, tokens(3, 40));
     }
@@ -38,17 +40,17 @@ for (@forms) {
 my $gemini = '{"contents":[{"role":"user","parts":[{"text":"three words here"}]}],"generationConfig":{"maxOutputTokens":40}}';
 for my $uri ('/v1beta/models/m:generateContent', '/v1beta/models/m:streamGenerateContent?alt=sse') {
     $shards->flush;
-    is $nginx->post($uri, $gemini, 'x-goog-api-key' => 'g')->status, 200, "Gemini, $uri";
+    is $nginx->post($uri, $gemini, @json, 'x-goog-api-key' => 'g')->status, 200, "Gemini, $uri";
     charged("Gemini, $uri: what the answer says", requests => 1, tokens(3, 40));
 }
 
-# Without usage the reservation stays: the request's bytes divided by four and 500.
+# Without usage the reservation stays: the request's bytes divided by four, and the most that the answer may have.
 my $silent = '{"stream":true,"max_tokens":7,"messages":[{"content":"silent"}]}';
 my $bytes  = length $silent;
-my $kept   = ceil($bytes / 4) + 500;
+my $kept   = ceil($bytes / 4) + 7;
 $shards->flush;
-$nginx->post('/v1/chat/completions', $silent);
-charged('no usage: what was reserved', requests => 1, tokens => $kept, tokens_a_day => $kept, money => ceil($bytes * 3 / 4) + 7500);
+$nginx->post('/v1/chat/completions', $silent, @json);
+charged('no usage: what was reserved', requests => 1, tokens => $kept, tokens_a_day => $kept, money => ceil($bytes * 3 / 4) + 7 * 15);
 
 $shards->flush;
 is $nginx->post('/v1/chat/completions', '{"messages":[{"content":"fail"}]}')->status, 500, 'a server that fails';
@@ -56,7 +58,7 @@ charged('... costs nothing but a request', requests => 1);
 
 # What clients are told.
 $shards->flush;
-my $told = $nginx->post('/v1/chat/completions', '{"max_tokens":5,"messages":[{"content":"one"}]}', 'Authorization' => 'Bearer b');
+my $told = $nginx->post('/v1/chat/completions', '{"max_tokens":5,"messages":[{"content":"one"}]}', @json, 'Authorization' => 'Bearer b');
 is $told->header('x-ratelimit-limit-tokens'), 20_000, 'the limit of tokens';
 cmp_ok $told->header('x-ratelimit-remaining-tokens'), '<', 20_000, '... and what is left, by the estimate';
 like $told->header('x-ratelimit-reset-tokens'), qr/^(?:59|60)s$/, '... and for how long';
@@ -65,9 +67,9 @@ is $told->header('X-RateLimit-Resource'), 'requests', 'what is hidden is not sho
 # Over the limit. The last answer may be longer than its estimate; it is charged all the same.
 wait_until { (counted()->{money} // 0) == 78 } what => 'its charges';
 $shards->flush;
-is $nginx->post('/v1/chat/completions', '{"max_tokens":25000,"messages":[{"content":"much"}]}', 'Authorization' => 'Bearer c')->status, 200, 'a long answer';
+is $nginx->post('/v1/chat/completions', '{"max_tokens":25000,"messages":[{"content":"much"}]}', @json, 'Authorization' => 'Bearer c')->status, 200, 'a long answer';
 wait_until { (counted()->{tokens} // 0) >= 25_000 } what => 'its cost';
-my $over = $nginx->post('/v1/chat/completions', '{"max_tokens":1,"messages":[{"content":"more"}]}', 'Authorization' => 'Bearer c');
+my $over = $nginx->post('/v1/chat/completions', '{"max_tokens":1,"messages":[{"content":"more"}]}', @json, 'Authorization' => 'Bearer c');
 is $over->status, 429, 'no tokens are left';
 is $over->header('X-RateLimit-Resource'), 'tokens', '... of that limit';
 like $over->header('Retry-After'), qr/^(?:59|60|61)$/, '... for a minute';

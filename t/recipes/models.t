@@ -8,6 +8,8 @@ my $dear     = RateLimit::Model->start;
 my $cheap    = RateLimit::Model->start;
 my $rule     = code($document, 'recipe: tokens');
 
+my @client = ('Authorization' => 'Bearer k', 'Content-Type' => 'application/json');
+
 # The recipe's server with more lines in its location, or before it.
 sub with (%more) {
     my $text = ($more{before} // '') . $rule;
@@ -20,7 +22,7 @@ sub with (%more) {
 }
 sub ask ($nginx, $out, %more) {
     my $body = sprintf '{"max_tokens":%d,"messages":[{"content":"%s"}]%s}', $out, $more{prompt} // 'three words here', $more{stream} // '';
-    return $nginx->post('/v1/chat/completions', $body, 'Authorization' => 'Bearer k');
+    return $nginx->post('/v1/chat/completions', $body, @client);
 }
 sub counted () { return {map { m{^rl:(\w+)/} ? ($1 => $shards->primary->hash($_)->{used}) : () } $shards->primary->keys} }
 sub charged ($what, %expected) {
@@ -42,6 +44,19 @@ is ask($nginx, 19_500)->status, 200, 'an answer that is longer than what is left
 wait_until { counted()->{tokens} > 20_000 } what => 'what it has, all the same';
 is ask($nginx, 1)->status, 429, 'the next one is rejected';
 
+$nginx = with(alone => 1, lines => code($document, 'recipe: estimate'));
+is ask($nginx, 18_000, prompt => 'silent', stream => ',"stream":true')->status, 200, 'the most that is asked for';
+wait_until { (counted()->{tokens} // 0) > 18_000 } what => 'it to be reserved';
+cmp_ok counted()->{tokens}, '<', 18_100, '... and not more';
+is ask($nginx, 2000)->status, 429, 'what does not fit';
+is ask($nginx, 1000)->status, 200, 'what fits';
+
+$nginx = with(lines => code($document, 'recipe: model'));
+is $nginx->post('/v1/chat/completions', qq({"model":"$_","max_tokens":5100,"messages":[{"content":"x"}]}), @client)->status, 200, "model $_"
+    for qw(a b);
+wait_until { 2 == grep { m{^rl:of_model/60:key:Bearer k\|[ab]$} && $shards->primary->hash($_)->{used} == 5101 } $shards->primary->keys } what => 'a window for each';
+is $nginx->post('/v1/chat/completions', '{"model":"a","messages":[{"content":"x"}]}', @client)->status, 429, 'the first model is used up';
+
 $nginx = with(lines => code($document, 'recipe: money'));
 is ask($nginx, 100)->status, 200, 'money';
 charged('as tokens of input and output cost', tokens => 103, money => 3 * 3 + 100 * 15);
@@ -56,7 +71,7 @@ charged('nothing is reserved in the other limit', input => 6, output => 5100);
 
 $nginx = with(lines => code($document, 'recipe: answers'));
 is ask($nginx, 1)->status, 200, 'answers at a time';
-like $nginx->post('/v1/chat/completions', '{}', 'Authorization' => 'Bearer k')->status, qr/^2/, '... one after another';
+like $nginx->post('/v1/chat/completions', '{}', @client)->status, qr/^2/, '... one after another';
 
 $nginx = with(before => code($document, 'recipe: cheaper map'), lines => code($document, 'recipe: cheaper'));
 is ask($nginx, 15_000)->status, 200, 'what is dear';
