@@ -4,8 +4,8 @@ use RateLimit::Test;
 
 my $nginx = RateLimit::Nginx->start(
     server => 'rate_limit_key $arg_k; rate_limit_headers github ietf;
-        location / { rate_limit 1r/h window=clock jitter=1000s; add_header X-Retry $rate_limit_retry_after always; add_header X-After $rate_limit_reset_after always; }
-        location /none { alias %%DIR%%/html/x; rate_limit 1r/h window=clock name=none; }',
+        location / { rate_limit 1r/366d window=clock jitter=1000s; add_header X-Retry $rate_limit_retry_after always; add_header X-After $rate_limit_reset_after always; }
+        location /none { alias %%DIR%%/html/x; rate_limit 1r/366d window=clock name=none; }',
 );
 # How many seconds more Retry-After says than the window lasts.
 sub more ($uri) {

@@ -34,6 +34,7 @@ my $nginx = RateLimit::Nginx->start(
         location /mirrored { rate_limit 1000r/h name=mirrored phase=precontent; mirror /mirror; proxy_pass http://%%UP%%; }
         location = /mirror { internal; rate_limit off; proxy_pass http://%%UP%%/mirror; }
         location /authorized { auth_request /auth; proxy_pass http://%%UP%%; }
+        location /memory { auth_request /auth; rate_limit 1000r/h name=memory store=local key=$model; proxy_pass http://%%UP%%; }
         location = /auth { internal; rate_limit off; proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_set_header X-May $http_x_may; proxy_pass http://%%UP%%; }
         location /satisfied { satisfy any; deny all; auth_basic x; auth_basic_user_file %%DIR%%/html/htpasswd; proxy_pass http://%%UP%%; }
         location /handed { error_page 418 = @handed; rate_limit off; return 418; }
@@ -86,6 +87,9 @@ $nginx->wait_line('ends', '/failed 200 gpt-4 ann');
 pass '... after which the variable is still there';
 says('/authorized', $body, 'gpt-4 ann', 'auth_request', headers => [@json, 'X-May' => 1]);
 is $nginx->post('/authorized', $body, @json)->status, 401, '... that refuses';
+# A body that nginx finds in the socket when it asks for it: nothing of the limit waits, and what comes after it does.
+is $nginx->post('/memory', '{"text":"' . 'x' x $_ . '","model":"m"}', @json, 'X-May' => 1)->status, 200, "auth_request, $_ bytes, limited from memory"
+    for 100, 2_000, 12_000, 20_000, 60_000, 300_000;
 says('/satisfied', $large, 'large ann', 'satisfy any', headers => [@json, Authorization => 'Basic dXNlcjp3b3Jk']);
 is $nginx->post('/satisfied', $large, @json)->status, 401, '... that refuses';
 

@@ -15,7 +15,7 @@ sub with (%more) {
     my $text = ($more{before} // '') . $rule;
     $text =~ s/^(?= +proxy_set_header)/$more{lines}/m or die "the recipe has no proxy_set_header\n" if $more{lines};
     $text =~ s/^ +rate_limit 20000r.*\n//m if $more{alone};
-    $text =~ s/10\.0\.1\.1:8080;(?=\n    \})/\$models;/ if $more{before};
+    $text =~ s/10\.0\.1\.1:8080;(?=\n    \})/\$models;/ if $text =~ /map .* \$models/;
     $text =~ s/10\.0\.1\.2:8080/$cheap->address/e;
     $shards->flush;
     return start_text($text, shards => $shards, app => $dear);
@@ -44,12 +44,22 @@ is ask($nginx, 19_500)->status, 200, 'an answer that is longer than what is left
 wait_until { counted()->{tokens} > 20_000 } what => 'what it has, all the same';
 is ask($nginx, 1)->status, 429, 'the next one is rejected';
 
-$nginx = with(alone => 1, lines => code($document, 'recipe: estimate'));
+$nginx = with(alone => 1, before => code($document, 'recipe: estimate map'), lines => code($document, 'recipe: estimate'));
 is ask($nginx, 18_000, prompt => 'silent', stream => ',"stream":true')->status, 200, 'the most that is asked for';
 wait_until { (counted()->{tokens} // 0) > 18_000 } what => 'it to be reserved';
 cmp_ok counted()->{tokens}, '<', 18_100, '... and not more';
 is ask($nginx, 2000)->status, 429, 'what does not fit';
 is ask($nginx, 1000)->status, 200, 'what fits';
+for my $said ('8e3', '-1', '0', '"x"') {
+    $shards->flush;
+    $nginx->post('/v1/chat/completions', qq({"stream":true,"max_tokens":$said,"messages":[{"content":"silent"}]}), @client[2, 3], Authorization => $said);
+    wait_until { (counted()->{tokens} // 0) >= 4000 } what => "no sound number: $said";
+    cmp_ok counted()->{tokens}, '<', 4100, "... $said reserves much";
+}
+
+$nginx = with();
+$nginx->http->request('POST', '/v1/chat/completions', [@client, 'Transfer-Encoding' => 'chunked'], "41\r\n" . sprintf('%-65s', '{"stream":true,"max_tokens":1,"messages":[{"content":"silent"}]}') . "\r\n0\r\n\r\n");
+charged('in chunks: what is reserved does not go by the length', tokens => 2500);
 
 $nginx = with(lines => code($document, 'recipe: model'));
 is $nginx->post('/v1/chat/completions', qq({"model":"$_","max_tokens":5100,"messages":[{"content":"x"}]}), @client)->status, 200, "model $_"

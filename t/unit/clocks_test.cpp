@@ -92,13 +92,6 @@ INSTANTIATE_TEST_SUITE_P(
                   (void)may_ask(record, now);
                   return !may_ask(record, at);
               }},
-        Known{"a_charge_is_on_its_way",
-              [](Millis at) {
-                  WindowRecord record = answered_window();
-                  resend(record, now);
-                  record.unanswered = 1;
-                  return is_on_its_way(record, at, 100);
-              }},
         Known{"a_bucket_was_told",
               [](Millis at) {
                   BucketRecord record;
@@ -107,6 +100,22 @@ INSTANTIATE_TEST_SUITE_P(
                   return was_told(record, at) && !is_to_be_asked(record, at);
               }}),
     [](const auto& known) { return std::string(known.param.what); });
+
+/// Nobody knows when it was sent: it may be on its way for as long again.
+TEST(ClockSetBack, LeavesChargesOnTheirWay) {
+    constexpr Millis patience = 5'000;
+    for (const Millis back : {Millis{0}, clocks_apart, clocks_apart + 1, Millis{7'000}, Millis{3'600'000}}) {
+        WindowRecord record = answered_window();
+        resend(record, now);
+        record.unanswered = 1;
+        const Millis since_then = now - back;
+        EXPECT_TRUE(is_on_its_way(record, since_then, patience)) << back;
+        EXPECT_TRUE(is_on_its_way(record, since_then + patience, patience)) << back;
+        EXPECT_FALSE(is_on_its_way(record, since_then + clocks_apart + patience + 1, patience)) << back;
+        record.unanswered = 0;
+        EXPECT_FALSE(is_on_its_way(record, since_then, patience)) << back;
+    }
+}
 
 }  // namespace
 }  // namespace rate_limit::clocks_test

@@ -294,8 +294,15 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
     record.same_answers = same ? std::min(same_answers + 1, max_same_answers) : 0;
 }
 
-bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept {
-    return record.unanswered != 0 && since(record.changed, now) <= patience;
+bool is_on_its_way(WindowRecord& record, Millis now, Millis patience) noexcept {
+    if (record.unanswered == 0) {
+        return false;
+    }
+    constexpr Millis half_a_turn = Millis{1} << 31;  // what is longer ago than that lies ahead
+    if (since(record.changed, now) > half_a_turn) {
+        record.changed = static_cast<std::uint32_t>(now);
+    }
+    return since(record.changed, now) <= patience;
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {

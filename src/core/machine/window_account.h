@@ -157,8 +157,8 @@ void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept;
 
 /// Whether the primary may still answer a charge that was sent from this machine; `patience` is as in
-/// Question.
-bool is_on_its_way(const WindowRecord& record, Millis now, Millis patience) noexcept;
+/// Question. Where the clock has been set back since, it counts as sent now: nobody knows when it was.
+bool is_on_its_way(WindowRecord& record, Millis now, Millis patience) noexcept;
 
 /// True once in an interval for each window: the caller that gets true then asks the primary. The interval is
 /// a second, and grows to ten while the primary's answers say nothing new, as many machines may ask about the

@@ -82,11 +82,16 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
                            Millis now) noexcept {
     // Charges that Redis has not taken are no reason to reject when it cannot be asked: on_error decides.
     applied.doubtful = record.unanswered != 0;
+    const Millis patience = applied.shard().charges().patience();
+    bool turn = false;
+    const auto take_turn = [&](WindowRecord& of) {
+        turn = !is_on_its_way(of, now, patience) && may_ask(of, now);
+    };
     WindowRecord seen = record;
-    bool turn = !is_on_its_way(seen, now, applied.shard().charges().patience()) && may_ask(seen, now);
-    if (turn) {
+    take_turn(seen);
+    if (seen != record) {
         applied.zone->windows().change(applied.id, [&](WindowRecord& open) {
-            turn = may_ask(open, now);
+            take_turn(open);
             applied.events = open.events;
             applied.known_reset = open.reset;
         });

@@ -253,7 +253,8 @@ void charge_due(LimitedRequest& request) noexcept {
         AppliedLimit& applied = request.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
         applied.charged = applied.limit.kind->is_spent ? applied.verdict.due : 0;
-        if (applied.reserved && is_charged(request, applied)) {
+        if (applied.reserved && is_charged(request, applied) &&
+            applied.verdict.outcome != Outcome::error_allowed) {
             count_reservation(*request.configuration().tallies, applied);
         }
         if (applied.charged > 0) {

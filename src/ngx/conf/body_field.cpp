@@ -245,7 +245,7 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept {
             }
             if (set != nullptr &&
                 set->find(reinterpret_cast<std::uintptr_t>(field)) != set->variables.size()) {
-                limit.cost->of_end = limit.reads_response = true;
+                limit.reads_response = true;
                 mark_read(*set);
             } else if (!limit.watch->field_told) {
                 limit.watch->field_told = true;

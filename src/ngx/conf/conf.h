@@ -72,6 +72,9 @@ struct LimitLine : Options, Limit {
     LateWatch* watch;            // shared by all limits of the line
     mutable bool skip_logged;    // this worker has logged that it skipped the limit
     std::int64_t constant_cost;  // meaningless where `cost` holds a variable
+
+    /// Whether the cost is known only when the request ends.
+    bool costs_at_end() const noexcept { return cost->of_end || reads_response; }
 };
 
 /// The line of a limit: all limits of this process are of lines.

@@ -41,11 +41,16 @@ void LimitLog::unchecked(ngx_http_request_t* r, const LimitLine& limit, const ch
         ++line->count;
         line->throttle.tell(log_of(*r->connection->log));
     } catch (...) {
-        const char* format = counts_as_one(noun)
-                                 ? "invalid cost of rate limit \"%V\" in %V:%ui counts as 1: %s"
-                                 : "rate limit \"%V\" in %V:%ui could not be checked: %s";
         const ngx_str_t name = str(limit.name);
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, format, &name, &limit.file, limit.line, reason);
+        if (counts_as_one(noun)) {
+            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                          "invalid %s of rate limit \"%V\" in %V:%ui counts as 1: %s", noun, &name,
+                          &limit.file, limit.line, reason);
+        } else {
+            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                          "rate limit \"%V\" in %V:%ui could not be checked: %s", &name, &limit.file,
+                          limit.line, reason);
+        }
     }
 }
 

@@ -79,7 +79,7 @@ char* compile_sum(ngx_conf_t* cf, const char* noun, CostValue& cost) noexcept {
     if (cost.is_constant() && sum.read(constant) != CostReading::number) {
         return refuse_cost(cf, noun, cost.text, {"it is too great", view(cost.text)});
     }
-    const bool is_sum = count != 1 || factor.divisor != 1;
+    const bool is_sum = count != 1 || factor.text.size() != cost.text.len;
     cost.factors = is_sum ? factors : nullptr;
     cost.factor_count = is_sum ? count : 0;
     return factors != nullptr ? NGX_CONF_OK : failed;

@@ -84,10 +84,10 @@ void evaluate_unheld_costs(RequestContext& context) noexcept {
     CostsAside costs(context);
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        const Value& cost = *line_of(applied.limit).cost;
-        if (applied.mode->needs_cost() && (!cost.is_constant() || applied.reserved)) {
+        const LimitLine& line = line_of(applied.limit);
+        if (applied.mode->needs_cost() && (!line.cost->is_constant() || applied.reserved)) {
             applied.cost_known = false;
-            if (applied.holding.kind == Holding::Kind::nothing && !cost.of_end) {
+            if (applied.holding.kind == Holding::Kind::nothing && !line.costs_at_end()) {
                 costs.evaluate(applied);
             }
         }
@@ -115,7 +115,7 @@ void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept {
 void evaluate_costs(RequestContext& context) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
-        if (line_of(applied.limit).cost->of_end) {
+        if (line_of(applied.limit).costs_at_end()) {
             continue;
         }
         const bool is_nothing = evaluate_cost(context, applied);
@@ -131,7 +131,7 @@ void evaluate_final_costs(RequestContext& context) noexcept {
     }
     evaluate_unheld_costs(context);
     for (std::size_t i = 0; i < context.count(); ++i) {
-        if (!line_of(context.applied(i).limit).cost->of_end) {
+        if (!line_of(context.applied(i).limit).costs_at_end()) {
             (void)evaluate_cost(context, context.applied(i));
         }
     }

@@ -26,7 +26,7 @@ void find_due(RequestContext& context, ngx_uint_t status) noexcept {
         AppliedLimit& applied = context.applied(i);
         const LimitLine& line = line_of(applied.limit);
         const bool exempt = line.exempt->has(status);
-        const bool to_come = line.cost->of_end && !applied.cost_known && !applied.reserved;
+        const bool to_come = line.costs_at_end() && !applied.cost_known && !applied.reserved;
         applied.verdict.due = is_charged(context, applied) && !exempt && !to_come ? applied.cost : 0;
     }
 }

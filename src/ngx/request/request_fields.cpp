@@ -149,7 +149,8 @@ ngx_int_t read_request(ngx_http_request_t* r, const FieldSet& set) noexcept {
         return asked;
     }
     if (reading->state == RequestReading::State::whole) {
-        --r->main->count;  // which nginx has counted for on_body()
+        --r->main->count;                                   // which nginx has counted for on_body()
+        r->write_event_handler = ngx_http_core_run_phases;  // nginx leaves none, and later handlers may wait
         return NGX_OK;
     }
     reading->state = RequestReading::State::waiting;

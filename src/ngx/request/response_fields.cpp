@@ -20,6 +20,12 @@ bool costs_response(const RequestContext& context) noexcept {
     return false;
 }
 
+bool has_whole_body(const ngx_http_request_t& r) noexcept {
+    const ngx_uint_t status = r.headers_out.status;
+    return r.method != NGX_HTTP_HEAD && status != NGX_HTTP_NOT_MODIFIED && status != NGX_HTTP_NO_CONTENT &&
+           status != NGX_HTTP_PARTIAL_CONTENT;
+}
+
 /// Empty where the body is as it is.
 std::string_view encoding_of(const ngx_http_request_t& r) noexcept {
     const ngx_table_elt_t* field = r.headers_out.content_encoding;
@@ -49,16 +55,19 @@ BodyKind wanted_response(RequestContext& context) noexcept {
     if (kind == BodyKind::unknown || kind == BodyKind::form) {
         return BodyKind::unknown;
     }
+    // Asked before nginx compresses for the client.
     const std::string_view encoding = encoding_of(*r);
-    if (!encoding.empty()) {
+    if (encoding.empty()) {
+        return kind;
+    }
+    if (has_whole_body(*r)) {
         FieldSet& set = *context.conf().response_fields;
         set.encoded.tell(context.request(), *set.variables.front(), encoding);
-        return BodyKind::unknown;
     }
-    return kind;
+    return BodyKind::unknown;
 }
 
-/// What is sent in parts says nothing of the whole.
+/// A response that is sent in parts says nothing of the whole.
 void read_response(RequestContext& context, BodyKind kind) noexcept {
     ngx_http_request_t* r = context.request();
     if (kind == BodyKind::unknown || r->header_only != 0 ||
