@@ -53,7 +53,7 @@ public:
     /// The name of the member whose value comes next. Without a name it is one that no path has.
     void enter(std::string_view name) noexcept { here_ = fields_.leading(inside(), depth_ - 1, name); }
 
-    /// Of an array, the next element comes.
+    /// The next element of an array comes.
     void enter_next() noexcept {
         if (leads_on()) {
             ++elements_[depth_];

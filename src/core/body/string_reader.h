@@ -24,10 +24,10 @@ public:
     bool ended() const noexcept { return state_ == State::ended; }
     bool bad() const noexcept { return state_ == State::bad; }
 
-    /// Of a string that has ended: false where it was not wanted, or is too long to be a value.
+    /// Whether a string that has ended was wanted, and is not too long to be a value.
     bool kept() const noexcept { return kept_.wanted(); }
 
-    /// Of one that is kept, while the piece is there with which it ended.
+    /// The text of one that is kept, while the piece is there with which it ended.
     std::string_view text() const noexcept { return text_; }
 
 private:

@@ -49,8 +49,8 @@ public:
     void assign(const NodeConf* primary, const std::vector<NodeConf>& replicas,
                 const std::vector<NodeConf>& unfit);
 
-    /// Of a topology that is not known yet commands wait for the first one, which assign() brings, as long as
-    /// their owners do. This ends that, where the servers turn out to be others: see Node::hand_over().
+    /// Commands wait here for the first topology, which assign() brings, as long as their owners do. This
+    /// ends that, where the servers turn out to be others: see Node::hand_over().
     template <typename NodeFor>
     void hand_over(NodeFor&& node_for) noexcept {
         if (none_.usable()) {

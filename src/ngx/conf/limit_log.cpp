@@ -8,7 +8,7 @@ namespace rate_limit {
 namespace {
 
 constexpr std::size_t max_shown = 64;
-// Arrays: their addresses differ.
+// The addresses of these arrays differ, which tell the lines of a log throttle apart.
 constexpr char cost_reason[] = "it is a whole number from 0 to 1000000000000";
 constexpr char reserve_reason[] = "it is a whole number from 0 to 1000000000000";
 constexpr char cost_noun[] = "cost";

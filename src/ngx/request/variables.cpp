@@ -108,7 +108,7 @@ ngx_int_t set_retry_of_limit(RequestContext& context, AppliedLimit& applied,
                                                          : set_missing(value);
 }
 
-/// As the header says it, or would.
+/// The value says what the header says, or would say.
 ngx_int_t set_retry(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
     if (context.outcome == Outcome::error_denied) {
         return set_text(value, denied_retry);

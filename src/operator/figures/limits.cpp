@@ -159,7 +159,7 @@ Figure count(const ToldLimit& limit) {
     return limit.tally->counters.own_count(decided);
 }
 
-/// Of limits that reserve.
+/// The cell of a limit that does not reserve is empty.
 template <Reserving what>
 Figure reservations(const ToldLimit& limit) {
     const auto& counters = limit.tally->reservations;
