@@ -36,12 +36,14 @@ void Local::settle(AppliedLimit& applied, std::int64_t due, Millis now) const no
         return;
     }
     const Terms terms = terms_of(applied, now);
-    // Without room nothing is held, and there is nowhere to charge.
+    // Without room nothing is held, and there is nowhere to charge. What is above an estimate counts in the
+    // next window, if that one has ended.
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         if (due < charged) {
             refund(record, holding.ticket, charged - due);
-        } else {
-            charge(record, terms, due - charged);  // to the next window, if that one has ended
+        } else if (charged == 0 || applied.reserved ||
+                   (record.ticket == holding.ticket && is_open(record, terms.rate.period, now))) {
+            charge(record, terms, due - charged);
         }
         if (holding.kind == Holding::Kind::in_flight) {
             rate_limit::leave(record, holding.ticket);
