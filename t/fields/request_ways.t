@@ -71,6 +71,8 @@ says('/x', '{"model":"m","metadata":{"user_id":7}}', 'm 7', 'the second path, a 
 says('/x', '{"model":""}', 'none unknown', 'an empty text is none');
 says('/x', '{"model":"gpt-4","user":', 'none unknown', 'a broken body says nothing');
 says('/x', '{"model":"gpt-4"} x', 'none unknown', 'nor does one with more behind it');
+says('/x', 'model=a%0d%0aX-Other:+1', 'none unknown', 'nor a text that would begin another header', headers => ['Content-Type' => 'application/x-www-form-urlencoded']);
+says('/x', '{"model":"a\\r\\nX-Other: 1"}', 'none unknown', '... in JSON');
 says('/x', '{"model":"' . 'x' x 129 . '"}', 'none unknown', 'nor a long text');
 says('/x', $body, 'none unknown', 'nor another type', headers => ['Content-Type' => 'text/plain']);
 says('/x', $body, 'none unknown', 'nor no type', headers => []);

@@ -26,7 +26,9 @@ using Path = std::vector<std::string>;
 inline void find(const Node& node, const Path& path, std::size_t step, std::vector<std::string>& found) {
     if (step == path.size()) {
         const bool scalar = node.kind == Node::Kind::text || node.kind == Node::Kind::number;
-        if (scalar && node.text.size() <= 128) {
+        const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+        const bool shown = std::none_of(node.text.begin(), node.text.end(), is_control);
+        if (scalar && shown && node.text.size() <= 128) {
             found.push_back(node.text);
         }
         return;

@@ -1,6 +1,16 @@
 #include "core/body/body_fields.h"
 
+#include <algorithm>
+
 namespace rate_limit {
+
+namespace {
+
+bool is_control(char c) noexcept {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+}  // namespace
 
 bool BodyFields::add(const BodyPath& path) {
     const std::size_t number = paths_.size();
@@ -33,7 +43,12 @@ BodyFields::Set BodyFields::of_length(Set of, std::size_t length) const noexcept
     return found;
 }
 
+/// A text with control characters says nothing: a line's end would begin another field where a header holds
+/// the variable.
 void BodyFields::put(Set found, std::string_view text, BodyValue* values) const noexcept {
+    if (std::any_of(text.begin(), text.end(), is_control)) {
+        return;
+    }
     for (Set rest = found; rest != 0; rest &= rest - 1) {
         const auto number = static_cast<unsigned>(__builtin_ctzll(rest));
         values[paths_[number].field].put(number, text);

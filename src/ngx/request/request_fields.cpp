@@ -102,7 +102,9 @@ void read_kept(const ngx_http_request_t& r, RequestReading& reading) noexcept {
             read_file(*reading.body, *link->buf);
         }
     }
-    end(reading);
+    if (r.request_body->rest == 0) {
+        end(reading);  // else it says nothing: a part of it went to an upstream, and the rest may not come
+    }
 }
 
 ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {

@@ -55,19 +55,20 @@ BodyKind wanted_response(RequestContext& context) noexcept {
     if (kind == BodyKind::unknown || kind == BodyKind::form) {
         return BodyKind::unknown;
     }
-    // Asked before nginx compresses for the client.
+    // As it is before nginx compresses it for the client.
+    if (!has_whole_body(*r)) {
+        return BodyKind::unknown;
+    }
     const std::string_view encoding = encoding_of(*r);
     if (encoding.empty()) {
         return kind;
     }
-    if (has_whole_body(*r)) {
-        FieldSet& set = *context.conf().response_fields;
-        set.encoded.tell(context.request(), *set.variables.front(), encoding);
-    }
+    FieldSet& set = *context.conf().response_fields;
+    set.encoded.tell(context.request(), *set.variables.front(), encoding);
     return BodyKind::unknown;
 }
 
-/// A response that is sent in parts says nothing of the whole.
+/// A part says nothing of the whole, of which nginx itself may have made it.
 void read_response(RequestContext& context, BodyKind kind) noexcept {
     ngx_http_request_t* r = context.request();
     if (kind == BodyKind::unknown || r->header_only != 0 ||
