@@ -47,7 +47,9 @@ sub last_line () { return ($nginx->lines('ends'))[-1] }
 
 # POSTs and looks at what the upstream got, and at the line of the log.
 sub says ($uri, $body, $line, $what, %opt) {
+    my $lines    = $nginx->lines('ends');
     my $response = $nginx->post($uri, $opt{sent} // $body, @{$opt{headers} // \@json});
+    wait_until { $nginx->lines('ends') > $lines } what => 'its line of the log';
     is last_line(), "$uri " . ($opt{status} // 200) . " $line", $what;
     ok $response->body eq $body, '... and the upstream gets the body' if !$opt{status};
     return $response;
