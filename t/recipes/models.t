@@ -50,7 +50,7 @@ wait_until { (counted()->{tokens} // 0) > 18_000 } what => 'it to be reserved';
 cmp_ok counted()->{tokens}, '<', 18_100, '... and not more';
 is ask($nginx, 2000)->status, 429, 'what does not fit';
 is ask($nginx, 1000)->status, 200, 'what fits';
-for my $said ('8e3', '-1', '0', '"x"') {
+for my $said ('8e3', '-1', '0') {
     $shards->flush;
     $nginx->post('/v1/chat/completions', qq({"stream":true,"max_tokens":$said,"messages":[{"content":"silent"}]}), @client[2, 3], Authorization => $said);
     wait_until { (counted()->{tokens} // 0) >= 4000 } what => "no sound number: $said";

@@ -11,7 +11,7 @@ wait_until { eval { $cut->info('replication')->{master_link_status} eq 'up' } } 
 
 my $nginx = RateLimit::Nginx->start(
     workers => 3, reuseport => 1,
-    http    => redis_block('main', [$primary, $cut, $linked], always_checks())
+    http    => redis_block('main', [$primary, $cut, $linked], always_checks() . ' read_from spread;')
         . redis_block('alone', [$primary, $cut], always_checks() . 'prefix alone:;') . '
         rate_limit_key $http_x_key; add_header X-Worker $pid always;',
     server => 'location / { rate_limit 20r/h store=main; } location /alone { rate_limit 20r/h store=alone; }',
