@@ -13,6 +13,12 @@ constexpr bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
 
+/// The number that a hex digit of either case stands for; -1: it is none.
+constexpr int hex_value(char c) noexcept {
+    const char lower = static_cast<char>(c | 0x20);
+    return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 /// The most bytes that a 64-bit number takes: its digits and sign.
 constexpr std::size_t max_number = 20;
 

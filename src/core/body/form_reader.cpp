@@ -1,19 +1,8 @@
 #include "core/body/form_reader.h"
 
+#include "core/decimal.h"
+
 namespace rate_limit {
-
-namespace {
-
-/// -1: it is no hex digit.
-int digit_of(char c) noexcept {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-}  // namespace
 
 void FormReader::read(std::string_view piece) noexcept {
     for (const char c : piece) {
@@ -24,7 +13,7 @@ void FormReader::read(std::string_view piece) noexcept {
 /// A byte as it was sent.
 void FormReader::take(char c) noexcept {
     if (escaped_ != 0) {
-        if (digit_of(c) >= 0) {
+        if (hex_value(c) >= 0) {
             take_escaped(c);
             return;
         }
@@ -50,7 +39,7 @@ void FormReader::take_escaped(char c) noexcept {
         return;
     }
     escaped_ = 0;
-    take_byte(static_cast<char>(digit_of(digit_) * 16 + digit_of(c)));
+    take_byte(static_cast<char>(hex_value(digit_) * 16 + hex_value(c)));
 }
 
 /// What began like an escape is none, and stands for itself.

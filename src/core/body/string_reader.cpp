@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/decimal.h"
+
 namespace rate_limit {
 
 namespace {
@@ -139,13 +141,12 @@ void StringReader::take_escape(char c) noexcept {
 }
 
 void StringReader::take_digit(char c) noexcept {
-    const char lower = static_cast<char>(c | 0x20);
-    const bool decimal = c >= '0' && c <= '9';
-    if (!decimal && (lower < 'a' || lower > 'f')) {
+    const int value = hex_value(c);
+    if (value < 0) {
         state_ = State::bad;
         return;
     }
-    unit_ = unit_ << 4U | static_cast<std::uint32_t>(decimal ? c - '0' : lower - 'a' + 10);
+    unit_ = unit_ << 4U | static_cast<std::uint32_t>(value);
     if (++digits_ == 4) {
         state_ = State::plain;
         take_unit();

@@ -2,25 +2,19 @@
 
 #include <algorithm>
 
+#include "core/decimal.h"
+
 namespace rate_limit {
 
 namespace {
-
-int value_of(char digit) noexcept {
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0';
-    }
-    const char lower = static_cast<char>(digit | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 /// The byte of the two hex digits that follow the percent sign at `at`; -1: there are none.
 int byte_at(std::string_view text, std::size_t at) noexcept {
     if (text.size() - at < 3) {
         return -1;
     }
-    const int high = value_of(text[at + 1]);
-    const int low = value_of(text[at + 2]);
+    const int high = hex_value(text[at + 1]);
+    const int low = hex_value(text[at + 2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
