@@ -38,7 +38,9 @@ void Resumptions::on_turn_end(void* resumptions) noexcept {
     while (!requests.empty()) {
         Resumable& next = requests.front();
         forget_resumption(next);
-        resume(next.request);
+        if (next.of_post_action == (next.request->post_action != 0)) {
+            resume(next.request);
+        }
     }
 }
 

@@ -57,9 +57,7 @@ std::optional<std::string> posted_body(const ngx_http_request_t& r) {
 class PostedAct final : private Poster {
 public:
     PostedAct(ngx_http_request_t* r, Form form)
-        : act_(*main_conf(r), location_conf(r)->console.rights, *this, std::move(form)) {
-        resumable_.request = r;
-    }
+        : resumable_(r), act_(*main_conf(r), location_conf(r)->console.rights, *this, std::move(form)) {}
     ~PostedAct() { forget_resumption(resumable_); }
 
     /// The one that the request waits for; null: it has begun none.

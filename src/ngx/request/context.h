@@ -104,7 +104,7 @@ public:
     void note_status() noexcept { passed_status_ = request()->headers_out.status; }
 
     /// A location that `post_action` runs has limited the request, not one before its response.
-    bool is_of_post_action() const noexcept { return of_post_action_; }
+    bool is_of_post_action() const noexcept { return resumable_.of_post_action; }
 
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
 
@@ -114,9 +114,7 @@ private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept
         : LimitedRequest(*main_conf(r), static_cast<OnError>(conf.on_error)),
           conf_(conf),
-          of_post_action_(r->post_action != 0) {
-        resumable_.request = r;
-    }
+          resumable_(r) {}
 
     void on_all_answered() noexcept override { resume_soon(resumable_); }
     static void on_pool_cleanup(void* self) noexcept;
@@ -124,7 +122,6 @@ private:
     static void on_pool_cleanup_of_lifted(void* self) noexcept;
 
     const LocationConf& conf_;
-    const bool of_post_action_;
     Phase phase_ = Phase::access;  // the last one begun
     std::array<bool, 2> done_{};   // by phase
     std::size_t from_ = 0;

@@ -85,8 +85,9 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     }
     RequestContext* context = RequestContext::find(r);
     const bool attached = context != nullptr;
-    if (attached && (context->done(phase) || &context->conf() != &conf)) {
-        return NGX_DECLINED;  // decided before a redirect, or under another location's configuration
+    if (attached && (context->done(phase) || &context->conf() != &conf ||
+                     context->is_of_post_action() != (r->post_action != 0))) {
+        return NGX_DECLINED;  // decided, or about to be, before a redirect or by another location
     }
     if (conf.request_fields != nullptr) {
         const ngx_int_t read = read_request(r, *conf.request_fields);
