@@ -17,10 +17,6 @@ ngx_int_t add_field(ngx_http_request_t* r, std::string_view name, std::string_vi
     return NGX_OK;
 }
 
-void ignore_write(ngx_http_request_t* r) noexcept {
-    (void)ngx_handle_write_event(r->connection->write, 0);  // if it fails, so will the response
-}
-
 ngx_int_t send_whole(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
                      std::string_view body) noexcept {
     r->headers_out.status = status;

@@ -9,10 +9,6 @@ namespace rate_limit {
 /// Adds a header field. Both texts stay valid until the header is sent. NGX_ERROR without memory.
 ngx_int_t add_field(ngx_http_request_t* r, std::string_view name, std::string_view value) noexcept;
 
-/// The write handler of a request that waits and whose end is certain to come: its socket may become writable
-/// at any time, and there is nothing to do then.
-void ignore_write(ngx_http_request_t* r) noexcept;
-
 /// Sends the whole response, after the fields that are there. `type` is static, `body` is copied. Returns
 /// what a content handler returns.
 ngx_int_t send_whole(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,

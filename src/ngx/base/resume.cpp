@@ -69,4 +69,27 @@ bool has_resumable_requests() noexcept {
     return !resumptions().requests.empty();
 }
 
+void ignore_write(ngx_http_request_t* r) noexcept {
+    (void)ngx_handle_write_event(r->connection->write, 0);  // if it fails, so will the response
+}
+
+ngx_int_t wait_in_phase(ngx_http_request_t* r, ngx_http_cleanup_pt on_end, void* owner) noexcept {
+    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+    if (cleanup == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    cleanup->handler = on_end;
+    cleanup->data = owner;
+
+    ngx_event_t* read = r->connection->read;
+    if (read->ready) {
+        ngx_post_event(read, &ngx_posted_events);
+    } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    r->read_event_handler = r->post_action != 0 ? ngx_http_block_reading : ngx_http_test_reading;
+    r->write_event_handler = ignore_write;
+    return NGX_AGAIN;
+}
+
 }  // namespace rate_limit

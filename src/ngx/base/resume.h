@@ -24,4 +24,13 @@ void forget_resumption(Resumable& resumable) noexcept;
 
 bool has_resumable_requests() noexcept;
 
+/// The write handler of a request that waits and whose end is certain to come: its socket may become writable
+/// at any time, and there is nothing to do then.
+void ignore_write(ngx_http_request_t* r) noexcept;
+
+/// Lets a request wait in its phase until it is resumed. It ends where its client leaves; that of post_action,
+/// whose client has its response, stays. nginx may end it at any time: on_end(owner) is called then, and
+/// nothing may resume it from there on. NGX_AGAIN; else a status: the request cannot wait.
+ngx_int_t wait_in_phase(ngx_http_request_t* r, ngx_http_cleanup_pt on_end, void* owner) noexcept;
+
 }  // namespace rate_limit

@@ -6,6 +6,7 @@
 
 #include "limiter/loop.h"
 #include "ngx/base/response.h"
+#include "ngx/base/resume.h"
 #include "operator/html/frame.h"
 
 namespace rate_limit {

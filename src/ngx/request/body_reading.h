@@ -21,13 +21,24 @@ public:
     void read(const ngx_chain_t* chain) noexcept {
         for (; chain != nullptr; chain = chain->next) {
             if (ngx_buf_in_memory(chain->buf)) {
-                reader_.read(
+                read(
                     view({static_cast<std::size_t>(chain->buf->last - chain->buf->pos), chain->buf->pos}));
             }
         }
     }
 
-    BodyReader& reader() noexcept { return reader_; }
+    void read(std::string_view piece) noexcept { reader_.read(piece); }
+
+    /// The body is whole.
+    void end() noexcept {
+        reader_.end();
+        whole_ = true;
+    }
+    bool whole() const noexcept { return whole_; }
+
+    /// Whether it is whole, and a body of its kind.
+    bool good() const noexcept { return whole_ && reader_.good(); }
+
     const FieldSet& set() const noexcept { return set_; }
 
     const BodyValue& value(std::size_t field) const noexcept {
@@ -40,6 +51,7 @@ private:
 
     const FieldSet& set_;
     BodyReader reader_;
+    bool whole_ = false;
 };
 
 /// Gives a variable a copy of the text: what it is a part of may change before the variable is used.

@@ -16,15 +16,6 @@ namespace {
 static_assert(alignof(RequestContext) == alignof(AppliedLimit) && alignof(AppliedLimit) == alignof(Verdict),
               "they lie one after the other");
 
-/// The socket of a request that waits may become writable at any time. There is nothing to do then.
-void ignore_write(ngx_http_request_t* r) noexcept {
-    if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
-        RequestContext* report = RequestContext::find_report(r);
-        (report != nullptr ? report : RequestContext::find(r))->detach();
-        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-    }
-}
-
 /// The store of the limit. Where none was found, the text of the variable that was to name it.
 std::string_view store_name(ngx_http_request_t* r, const AppliedLimit& applied) noexcept {
     const LimitLine& limit = line_of(applied.limit);
@@ -110,31 +101,15 @@ std::uint64_t RequestContext::id_of(const AppliedLimit& applied) const noexcept 
     return client_id(request(), applied);
 }
 
+/// The log phase, which comes after the request's end, still needs what was decided.
 ngx_int_t RequestContext::suspend() noexcept {
-    ngx_http_request_t* r = request();
-    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
-    if (cleanup == nullptr) {
+    const auto on_end = [](void* self) noexcept { static_cast<RequestContext*>(self)->detach(); };
+    const ngx_int_t waits = wait_in_phase(request(), on_end, this);
+    if (waits != NGX_AGAIN) {
         detach();
         end();
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    // nginx may end the request while it waits: answers that come later must not reach it. The log phase,
-    // which comes after this, still needs what was decided.
-    cleanup->handler = [](void* self) noexcept { static_cast<RequestContext*>(self)->detach(); };
-    cleanup->data = this;
-
-    ngx_event_t* read = r->connection->read;
-    if (read->ready) {
-        ngx_post_event(read, &ngx_posted_events);
-    } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
-        detach();
-        end();
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-    // A post_action goes on when the client, which has its response, goes away.
-    r->read_event_handler = r->post_action != 0 ? ngx_http_block_reading : ngx_http_test_reading;
-    r->write_event_handler = ignore_write;
-    return NGX_AGAIN;
+    return waits;
 }
 
 void RequestContext::detach() noexcept {

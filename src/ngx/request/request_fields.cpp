@@ -1,12 +1,10 @@
 #include "ngx/request/request_fields.h"
 
-#include <algorithm>
-#include <array>
-
 #include "core/body/body_kind.h"
 #include "ngx/conf/conf.h"
 #include "ngx/request/body_reading.h"
 #include "ngx/request/context.h"
+#include "ngx/request/kept_body.h"
 
 namespace rate_limit {
 
@@ -17,10 +15,8 @@ ngx_http_request_body_filter_pt next_request_body_filter;
 /// A body that is read for the fields of one location. Lives in the request's pool, whose list of cleanups
 /// finds it, also when redirects have cleared nginx's contexts.
 struct RequestReading {
-    enum class State { asking, waiting, whole };
-
-    BodyReading* body = nullptr;  // null: nothing is read
-    State state = State::asking;
+    BodyReading* body;
+    bool waiting = false;  // until it has come
 };
 
 void on_reading_cleanup(void* /*reading*/) noexcept {}
@@ -47,14 +43,7 @@ RequestReading* begin(ngx_http_request_t* r, const FieldSet& set, BodyKind kind)
         return nullptr;
     }
     cleanup->handler = on_reading_cleanup;
-    auto* reading = new (cleanup->data) RequestReading;
-    reading->body = body;
-    return reading;
-}
-
-void end(RequestReading& reading) noexcept {
-    reading.body->reader().end();
-    reading.state = RequestReading::State::whole;
+    return new (cleanup->data) RequestReading{body};
 }
 
 /// nginx's DAV module takes a PUT's body from a file, and would say so before it asked for the body itself.
@@ -68,48 +57,17 @@ void ask_for_file(ngx_http_request_t* r) noexcept {
 
 /// The body has come. While read_request() is still asking for it, that goes on by itself.
 void on_body(ngx_http_request_t* r) noexcept {
-    RequestReading& reading = *find_reading(r);
-    const bool waited = reading.state == RequestReading::State::waiting;
-    end(reading);
-    if (waited) {
+    const RequestReading& reading = *find_reading(r);
+    reading.body->end();
+    if (reading.waiting) {
         r->write_event_handler = ngx_http_core_run_phases;
         ngx_http_core_run_phases(r);
     }
 }
 
-/// A part of a body that lies in a file.
-void read_file(BodyReading& body, const ngx_buf_t& buffer) noexcept {
-    std::array<u_char, 8192> piece;
-    for (off_t at = buffer.file_pos; at < buffer.file_last;) {
-        const auto wanted = static_cast<std::size_t>(
-            std::min<off_t>(buffer.file_last - at, static_cast<off_t>(piece.size())));
-        const ssize_t got = ngx_read_file(buffer.file, piece.data(), wanted, at);
-        if (got <= 0) {
-            return;
-        }
-        body.reader().read(view({static_cast<std::size_t>(got), piece.data()}));
-        at += got;
-    }
-}
-
-/// Something else has read the body, before a limit asked for it.
-void read_kept(const ngx_http_request_t& r, RequestReading& reading) noexcept {
-    for (ngx_chain_t* link = r.request_body->bufs; link != nullptr; link = link->next) {
-        if (ngx_buf_in_memory(link->buf)) {
-            ngx_chain_t alone = {link->buf, nullptr};
-            reading.body->read(&alone);
-        } else if (link->buf->in_file != 0) {
-            read_file(*reading.body, *link->buf);
-        }
-    }
-    if (r.request_body->rest == 0) {
-        end(reading);  // else it says nothing: a part of it went to an upstream, and the rest may not come
-    }
-}
-
 ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
-    RequestReading* reading = find_reading(r);
-    if (reading != nullptr && reading->state != RequestReading::State::whole) {
+    const RequestReading* reading = find_reading(r);
+    if (reading != nullptr && !reading->body->whole()) {
         reading->body->read(in);
     }
     return next_request_body_filter(r, in);
@@ -140,8 +98,8 @@ ngx_int_t read_request(ngx_http_request_t* r, const FieldSet& set) noexcept {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     if (r->request_body != nullptr) {
-        read_kept(*r, *reading);
-        return NGX_OK;
+        auto* kept = make<KeptBody>(*r->pool, r, *reading->body);
+        return kept != nullptr ? kept->read() : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     if (r->method == NGX_HTTP_PUT) {
         ask_for_file(r);
@@ -150,12 +108,12 @@ ngx_int_t read_request(ngx_http_request_t* r, const FieldSet& set) noexcept {
     if (asked >= NGX_HTTP_SPECIAL_RESPONSE) {
         return asked;
     }
-    if (reading->state == RequestReading::State::whole) {
+    if (reading->body->whole()) {
         --r->main->count;                                   // which nginx has counted for on_body()
         r->write_event_handler = ngx_http_core_run_phases;  // nginx leaves none, and later handlers may wait
         return NGX_OK;
     }
-    reading->state = RequestReading::State::waiting;
+    reading->waiting = true;
     ngx_http_finalize_request(r, NGX_DONE);
     return NGX_DONE;
 }
@@ -175,8 +133,7 @@ ngx_int_t request_field_variable(ngx_http_request_t* r, ngx_http_variable_value_
     if (set == nullptr || number == set->variables.size()) {
         return set_copy(r, value, unknown_field);
     }
-    const bool read = reading != nullptr && reading->state == RequestReading::State::whole;
-    if (!read || !reading->body->reader().good() || reading->body->value(number).text().empty()) {
+    if (reading == nullptr || !reading->body->good() || reading->body->value(number).text().empty()) {
         return set_copy(r, value, set->defaults[number]);
     }
     return set_copy(r, value, reading->body->value(number).text());
