@@ -25,4 +25,15 @@ for my $text ('', '$arg_m') {
 warns("\n$line;\n" . server(''), $line,
     qr/no limit is in effect where "rate_limit_request_field \$model" is in \S+: no request is read for it, and it is always its default, or "unknown"/);
 
+# Where it is lost by lines of an inner block.
+my %lost = (
+    key => 'rate_limit 1r/s key=x$model name=b', rate => 'rate_limit $model key=$arg_k name=b', burst => 'rate_limit 1r/s key=$arg_k burst=$model name=b',
+    store => 'rate_limit 1r/s key=$arg_k store=$model name=b', cost => 'rate_limit 1r/s key=$arg_k cost=$model name=b',
+    reserve => 'rate_limit 1r/s key=$arg_k mode=charge_refund cost=1 reserve=$model name=b');
+for my $noun (sort keys %lost) {
+    warns("$line;\n$limit\n" . server("} location /b { rate_limit_request_field \$other x; rate_limit_key \$other;\n$lost{$noun};"), $lost{$noun},
+        qr/the $noun of "rate_limit" in \S+ names "\$model", which no "rate_limit_request_field" in effect there sets: it is "unknown"; lines of a block replace/, "in its $noun");
+}
+accepts_quietly("$line;\n$limit\n" . server("rate_limit_request_field \$other x; rate_limit_key \$other; } location /b { rate_limit_report; rate_limit 1r/s key=\$model name=a;"), 'a report reads no request');
+
 done;

@@ -40,7 +40,7 @@ for (@ways) {
     my ($line, $store) = @$_;
     my $up = "/$line/$store";
     for (['down', 30, '?cost=12', 12], ['up', 30, '?cost=45', 45], ['free', 30, '?cost=0', 0], ['empty', 30, '', 30], ['exempt', 30, '500', 0],
-        ['senseless cost', 30, '?cost=x', 1], ['no reserve', '', '?cost=7', 7], ['senseless reserve', '1+1', '', 1]) {
+        ['senseless cost', 30, '?cost=x', 30], ['no reserve', '', '?cost=7', 7], ['senseless reserve', '1+1', '', 1]) {
         my ($what, $reserve, $path, $charged) = @$_;
         (my $key = "$line-$store-$what") =~ tr/ /-/;
         my $response = ask("$up/$path", $reserve, $key);
@@ -75,6 +75,6 @@ is ask('/dry?cost=45', '', 'dry')->header('X-RateLimit-Remaining'), 0, '... and 
 wait_until { (grep { /^dry / } $nginx->lines('ends')) == 2 } what => 'dry: the end';
 is ended('dry'), 0, '... and is not charged';
 ok $nginx->count_log(qr/invalid reserve "1\+1" of rate limit "$_" in .*:\d+ counts as 1: it is a whole number/), "$_: a senseless one is logged" for keys %line;
-ok $nginx->count_log(qr/invalid cost "x" of rate limit "$_" in .*:\d+ counts as 1/), "$_: and a senseless cost" for keys %line;
+ok $nginx->count_log(qr/invalid cost "x" of rate limit "$_" in .*:\d+ leaves what is reserved: it is a whole/), "$_: and a senseless cost" for keys %line;
 
 done;

@@ -45,7 +45,7 @@ public:
     std::size_t number() const noexcept { return number_; }
 
     bool checked = false;     ///< check_values() has looked at the line
-    bool field_told = false;  ///< find_response_costs() has warned about it
+    bool field_told = false;  ///< a variable of a body's field in it that nothing sets has been told
 
 private:
     static constexpr std::uint32_t free_looks = 100;

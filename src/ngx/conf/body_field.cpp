@@ -1,11 +1,13 @@
 #include "ngx/conf/body_field.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text/readable.h"
 #include "core/value_text.h"
 #include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
+#include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
 #include "ngx/values/variable_names.h"
 
@@ -50,10 +52,14 @@ struct Fields {
     FieldSet* LocationConf::*set;
     std::vector<FieldVariable*> MainConf::*known;
     bool of_request;
+    const char* directive;
+    const char* without;  // what a variable is where no line sets it
 };
 
-constexpr Fields responses = {&LocationConf::response_fields, &MainConf::response_fields, false};
-constexpr Fields requests = {&LocationConf::request_fields, &MainConf::request_fields, true};
+constexpr Fields responses = {&LocationConf::response_fields, &MainConf::response_fields, false,
+                              "rate_limit_response_field", "empty"};
+constexpr Fields requests = {&LocationConf::request_fields, &MainConf::request_fields, true,
+                             "rate_limit_request_field", "\"unknown\""};
 
 /// Defines the variable, unless a line before this has. Null where that fails; the error is logged.
 FieldVariable* define(ngx_conf_t* cf, ngx_str_t name, const Fields& fields,
@@ -182,6 +188,31 @@ void mark_read(const FieldSet& set) noexcept {
     }
 }
 
+/// Whether the value of a limit names variables of the block's fields. Warns, once for each line, where it
+/// names one that no line in effect there sets.
+bool uses_fields(ngx_conf_t* cf, const LocationConf& conf, const Fields& fields, const LimitLine& limit,
+                 const char* noun, const Value& value) noexcept {
+    const FieldSet* const set = conf.*fields.set;
+    bool uses = false;
+    for_each_variable(value, [&](std::string_view name) {
+        FieldVariable* const field = find_variable(main_conf(cf)->*fields.known, name);
+        if (field == nullptr) {
+            return;
+        }
+        if (set != nullptr && set->find(reinterpret_cast<std::uintptr_t>(field)) != set->variables.size()) {
+            uses = true;
+        } else if (!limit.watch->field_told) {
+            limit.watch->field_told = true;
+            warn_merged(cf,
+                        "the %s of \"%V\" in %V:%ui names \"$%V\", which no \"%s\" in effect there sets: it "
+                        "is %s; lines of a block replace those of the blocks around it",
+                        noun, &limit.directive, &limit.file, limit.line, &field->name, fields.directive,
+                        fields.without);
+        }
+    });
+    return uses;
+}
+
 bool any_read(const std::vector<FieldVariable*>& fields) noexcept {
     return std::any_of(fields.begin(), fields.end(), [](const FieldVariable* field) { return field->read; });
 }
@@ -235,34 +266,30 @@ bool is_response_field(ngx_conf_t* cf, std::string_view name) noexcept {
 }
 
 void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept {
-    const auto& known = main_conf(cf)->response_fields;
-    const FieldSet* const set = conf.response_fields;
     for (LimitLine& limit : Elements<LimitLine>(*conf.limits)) {
-        for_each_variable(*limit.cost, [&](std::string_view name) {
-            FieldVariable* const field = find_variable(known, name);
-            if (field == nullptr) {
-                return;
-            }
-            if (set != nullptr &&
-                set->find(reinterpret_cast<std::uintptr_t>(field)) != set->variables.size()) {
-                limit.reads_response = true;
-                mark_read(*set);
-            } else if (!limit.watch->field_told) {
-                limit.watch->field_told = true;
-                warn_merged(
-                    cf,
-                    "the cost of \"%V\" in %V:%ui names \"$%V\", which no \"rate_limit_response_field\" "
-                    "in effect there sets: it is empty; lines of a block replace those of the blocks "
-                    "around it",
-                    &limit.directive, &limit.file, limit.line, &field->name);
-            }
-        });
+        if (uses_fields(cf, conf, responses, limit, "cost", *limit.cost)) {
+            limit.reads_response = true;
+            mark_read(*conf.response_fields);
+        }
     }
 }
 
-void find_request_fields(const LocationConf& conf) noexcept {
-    if (conf.request_fields != nullptr && !conf.report) {
+void find_request_fields(ngx_conf_t* cf, const LocationConf& conf) noexcept {
+    if (conf.report) {
+        return;
+    }
+    if (conf.request_fields != nullptr) {
         mark_read(*conf.request_fields);
+    }
+    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
+        const std::pair<const char*, const Value*> values[] = {
+            {"key", &limit.key->value},   {limit.kind->amount, &limit.rate_text}, {"burst", limit.burst_text},
+            {"store", limit.store_text}, {"reserve", limit.reserve},             {"cost", limit.cost}};
+        for (const auto& [noun, value] : values) {
+            if (value != nullptr) {
+                (void)uses_fields(cf, conf, requests, limit, noun, *value);
+            }
+        }
     }
 }
 

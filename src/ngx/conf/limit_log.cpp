@@ -14,8 +14,12 @@ constexpr char reserve_reason[] = "it is a whole number from 0 to 1000000000000"
 constexpr char cost_noun[] = "cost";
 constexpr char reserve_noun[] = "reserve";
 
-bool counts_as_one(const char* noun) noexcept {
-    return noun == cost_noun || noun == reserve_noun;
+/// What stands in the place of an invalid value; null: the limit is not checked.
+const char* stands_in(const LimitLine& limit, const char* noun) noexcept {
+    if (noun == cost_noun && limit.reserve != nullptr) {
+        return "leaves what is reserved";
+    }
+    return noun == cost_noun || noun == reserve_noun ? "counts as 1" : nullptr;
 }
 
 }  // namespace
@@ -42,10 +46,10 @@ void LimitLog::unchecked(ngx_http_request_t* r, const LimitLine& limit, const ch
         line->throttle.tell(log_of(*r->connection->log));
     } catch (...) {
         const ngx_str_t name = str(limit.name);
-        if (counts_as_one(noun)) {
+        if (const char* instead = stands_in(limit, noun); instead != nullptr) {
             ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                          "invalid %s of rate limit \"%V\" in %V:%ui counts as 1: %s", noun, &name,
-                          &limit.file, limit.line, reason);
+                          "invalid %s of rate limit \"%V\" in %V:%ui %s: %s", noun, &name, &limit.file,
+                          limit.line, instead, reason);
         } else {
             ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                           "rate limit \"%V\" in %V:%ui could not be checked: %s", &name, &limit.file,
@@ -65,10 +69,10 @@ void LimitLog::Line::write(void* self, Log& to) noexcept {
             '\0';
     }
     line.count = 0;
-    if (counts_as_one(line.noun)) {
-        ngx_log_error(NGX_LOG_ERR, log, 0,
-                      "invalid %s \"%s\" of rate limit \"%V\" in %V:%ui counts as 1: %s%s", line.noun,
-                      line.text.c_str(), &name, &limit.file, limit.line, line.reason, counted);
+    if (const char* instead = stands_in(limit, line.noun); instead != nullptr) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "invalid %s \"%s\" of rate limit \"%V\" in %V:%ui %s: %s%s",
+                      line.noun, line.text.c_str(), &name, &limit.file, limit.line, instead, line.reason,
+                      counted);
     } else if (line.noun != nullptr) {
         ngx_log_error(NGX_LOG_ERR, log, 0,
                       "rate limit \"%V\" in %V:%ui could not be checked: invalid %s \"%s\": %s%s", &name,

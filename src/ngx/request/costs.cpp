@@ -13,7 +13,7 @@ namespace rate_limit {
 namespace {
 
 /// Evaluates the cost, unless it is known. True where that was done, and the request counts as 1 or as
-/// nothing because the cost is empty or 0. An empty one leaves what is reserved. `kept` keeps nginx's
+/// nothing because the cost is empty or 0. One that says no number leaves what is reserved. `kept` keeps nginx's
 /// variables; null: they may change.
 bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
                    const KeptVariables* kept = nullptr) noexcept {
@@ -31,7 +31,7 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
     if (reading == CostReading::senseless) {
         main_conf(r)->log->bad_cost(r, line_of(applied.limit), view(text));
     }
-    if (reading == CostReading::empty && applied.reserved) {
+    if (applied.reserved && reading != CostReading::number) {
         applied.cost = *applied.reserved;
         return false;
     }
