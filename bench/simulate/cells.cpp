@@ -6,11 +6,11 @@ namespace rate_limit::simulated {
 
 namespace {
 
-constexpr Rate small{100, 60, false};
-constexpr Rate middle{10'000, 60, false};
-constexpr Rate large{100'000, 60, false};
-constexpr Rate hourly{5'000, 3600, false};
-constexpr Rate large_hourly{100'000, 3600, false};
+constexpr Rate small{100, 60};
+constexpr Rate middle{10'000, 60};
+constexpr Rate large{100'000, 60};
+constexpr Rate hourly{5'000, 3600};
+constexpr Rate large_hourly{100'000, 3600};
 
 /// One key, at so many times its limit's rate, for a window or so.
 Setup one_key(const char* name, std::size_t machines, const Rate& rate, double load, double seconds) {

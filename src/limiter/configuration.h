@@ -23,7 +23,7 @@ struct NamedMode;
 /// in limiter/kinds, a file each. Defaults fit windows.
 struct NamedKind {
     std::string_view name;   // as `window=` and figures have it
-    WindowKind window_kind;  // of its windows, unless their period is a month
+    WindowKind window_kind;  // of its windows, unless their period is one of a calendar: see kind_in()
     const Kind& records;     // what it does with them
 
     const char* by_mode = "";                  // what the page adds to the name of a mode
@@ -41,9 +41,7 @@ struct NamedKind {
     bool is_spent = true;  // requests have costs, which stay charged; else each holds one while it runs
 
     /// Parses the amount as parse_rate() does.
-    RateError (*parse)(std::string_view text, bool by_clock, Rate& rate) noexcept = parse_rate;
-
-    bool by_clock() const noexcept { return window_kind == WindowKind::clock; }
+    RateError (*parse)(std::string_view text, WindowKind windows, Rate& rate) noexcept = parse_rate;
 };
 
 /// All kinds that `window=` names, the default first; null ends them.
@@ -118,8 +116,7 @@ struct Limit {
 
     /// The kind of the windows that it has at this rate.
     WindowKind kind_at(const Rate& at, bool burst) const noexcept {
-        const NamedKind& named = named_at(burst);
-        return at.month && named.by_clock() ? WindowKind::month : named.window_kind;
+        return kind_in(at.calendar, named_at(burst).window_kind);
     }
 };
 

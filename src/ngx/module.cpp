@@ -147,6 +147,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     }
     check_keys(cf, main);
     warn_shared_windows(cf, main);
+    tell_time_zone(cf, main);
     warn_unused_stores(cf, main);
     warn_unread_fields(cf, main);
     warn_local_consoles(cf, main);

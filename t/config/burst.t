@@ -10,7 +10,7 @@ wrong("rate_limit 10r/s burst=$_;", "rate_limit 10r/s burst=$_", qr/invalid burs
     for '', '0', '-1', '1.5', 'x', '20r', '1000000000001', '99999999999999999999';
 wrong("rate_limit $_;", "rate_limit $_", qr/"burst=" makes "rate_limit" a token bucket, which has no windows: remove "window=clock", or "burst="/)
     for '10r/s burst=20 window=clock', '10r/month burst=20 window=clock';
-wrong('rate_limit 10r/month burst=20;', 'burst=20', qr/which has no windows and no months: write a number of days, or remove "burst=" and add "window=clock"/);
+wrong('rate_limit 10r/month burst=20;', 'burst=20', qr/a token bucket has no weeks and no months: write a number of days, or remove "burst=" and add "window=clock"/);
 wrong('rate_limit 10r/s burst=20 mode=check_charge;', 'mode=check_charge',
     qr/a token bucket is charged before the request: remove "mode=check_charge" from the "rate_limit" with "burst="/);
 wrong('rate_limit 1r/366d burst=1000;', 'burst=1000', qr/the bucket takes more than 30 years to fill: lower "burst=", or raise the rate in/);

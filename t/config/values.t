@@ -26,12 +26,13 @@ my @values = (
     (map { ["rate_limit 1r/$_", qr/invalid rate ".*" in "rate_limit"/, $remedy{period}] } '0s', '367d', '31622401s', '99999999999999999999d'),
 
     (map { ["rate_limit 1r/$_", qr/invalid rate ".*" in "rate_limit"/, $remedy{rate}] } '2month', 'months', 'Month'),
-    (map { ["rate_limit 1r/month $_", qr/invalid rate "1r\/month" in "rate_limit"/, qr/a month is one of the calendar: add "window=clock", or write a number of days/] } '', 'window=first'),
+    (map { ["rate_limit 1r/month $_", qr/invalid rate "1r\/month" in "rate_limit"/, qr/a week or a month is one of the calendar: add "window=clock", or "window=local", or write a number of days/] } '', 'window=first'),
+    (map { ["rate_limit 1r/$_ window=local", qr/invalid rate "1r\/$_" in "rate_limit"/, qr/windows of the local time are days, weeks or months, such as 1000r\/d, 5000r\/week, 20000r\/month: write one of these, or "window=clock"/] } qw(s h 24h 7d)),
 
     (map { ["rate_limit 1r/s name=$_", qr/invalid name ".*" in "rate_limit"/, $remedy{name}] }
         '', 'a' x 33, 'a/b', 'a:b', '$arg_a', "\xc3\xa9"),
     ['rate_limit 1r/s "name=a b"', qr/invalid name "a b" in "rate_limit"/, $remedy{name}],
-    (map { ["rate_limit 1r/s window=$_", qr/invalid window ".*" in "rate_limit"/, qr/it is "first" or "clock"/] }
+    (map { ["rate_limit 1r/s window=$_", qr/invalid window ".*" in "rate_limit"/, qr/it is "first", "clock" or "local"/] }
         '', 'last', 'First', '$arg_a'),
     (map { ["rate_limit 1r/s mode=$_", qr/invalid mode ".*" in "rate_limit"/, $remedy{mode}] } '', 'charge', '$arg_a'),
     (map { ["rate_limit 1r/s phase=$_", qr/invalid phase ".*" in "rate_limit"/, qr/it is "access" or "precontent"/] }

@@ -37,9 +37,9 @@ bool read_rate(std::string_view text, Rate& rate) {
         return false;
     }
     text.remove_prefix(2);
-    if (text == "month") {
-        rate.period = longest_month;
-        rate.month = true;
+    if (text == "month" || text == "week") {
+        rate.calendar = text == "month" ? Calendar::month : Calendar::week;
+        rate.period = longest(rate.calendar);
         return true;
     }
     const std::int64_t count = take_digits(text);
@@ -51,9 +51,9 @@ bool read_rate(std::string_view text, Rate& rate) {
 }
 
 void check_rate(std::string_view text) {
-    const Rate untouched{-1, -1, false};
+    const Rate untouched{-1, -1};
     Rate rate = untouched;
-    const RateError error = parse_rate(text, true, rate);
+    const RateError error = parse_rate(text, WindowKind::clock, rate);
     require(!std::string_view(describe(error)).empty());
 
     Rate expected;
@@ -67,10 +67,11 @@ void check_rate(std::string_view text) {
         require(error == RateError::none);
         require(rate.limit == expected.limit && same_period(rate, expected));
         Rate again;
-        const std::string period = rate.month ? "month" : std::to_string(rate.period) + "s";
-        require(parse_rate(std::to_string(rate.limit) + "r/" + period, true, again) == RateError::none);
+        const std::string period = rate.calendar != Calendar::none ? std::string(to_string(rate.calendar)) : std::to_string(rate.period) + "s";
+        require(parse_rate(std::to_string(rate.limit) + "r/" + period, WindowKind::clock, again) == RateError::none);
         require(again.limit == rate.limit && same_period(again, rate));
-        require((parse_rate(text, false, again) == RateError::month_without_clock) == rate.month);
+        require((parse_rate(text, WindowKind::first, again) == RateError::calendar_without_clock) ==
+                (rate.calendar != Calendar::none));
         return;
     }
     require(rate.limit == untouched.limit && rate.period == untouched.period);

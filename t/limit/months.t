@@ -61,7 +61,7 @@ is ask('/days/x', 'one')->status, 200, '31 days are no month' for 1 .. 2;
 is limits(ask('/variable?r=5r/month', 'v'))->{reset}, midnight($year, 5), 'a month that a variable brings';
 wait_until { $redis->cmd('EXISTS', 'rl:variable/monthc:v') } what => 'its charge';
 is ask('/first?r=5r/month', 'v')->status, 503, '... is no rate under window=first';
-ok $nginx->count_log(qr/could not be checked: invalid rate "5r\/month": a month is one of the calendar: add "window=clock"/), '... as the log says';
+ok $nginx->count_log(qr/could not be checked: invalid rate "5r\/month": a week or a month is one of the calendar: add "window=clock"/), '... as the log says';
 is_deeply [sort grep { !/:clock$|:1\d+$/ } $redis->keys], [sort map { "rl:$_" } 'variable/monthc:v', map { "$_/monthc:one" } @modes[0 .. 2]], 'keys say it';
 ok $nginx->count_log(qr/rate limit "local" exceeded: 2 used of 2 in a month, id/), 'a log line of a rejection';
 

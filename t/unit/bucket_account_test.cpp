@@ -12,7 +12,7 @@ namespace {
 constexpr Millis now = 1'700'000'000'123;
 
 Bucket ten_a_second() {
-    return *Bucket::of({10, 1, false}, 20);
+    return *Bucket::of({10, 1}, 20);
 }
 
 TEST(BucketAccount, AnEmptyRecordIsAFullBucket) {
@@ -46,8 +46,8 @@ TEST(BucketAccount, ACostOfNothingOfASmallerBurstGivesNothingBack) {
     BucketRecord record;
     EXPECT_TRUE(take(record, ten_a_second(), now, 15));
     const BucketRecord before = record;
-    EXPECT_TRUE(take(record, *Bucket::of({10, 1, false}, 5), now, 0));
-    EXPECT_FALSE(take(record, *Bucket::of({10, 1, false}, 5), now, 1));
+    EXPECT_TRUE(take(record, *Bucket::of({10, 1}, 5), now, 0));
+    EXPECT_FALSE(take(record, *Bucket::of({10, 1}, 5), now, 1));
     EXPECT_EQ(record, before);
 }
 
@@ -83,7 +83,7 @@ TEST(BucketAccount, AnInstantBeyondTheLongestFillIsABucketThatIsEmptyNow) {
 
 TEST(BucketAccount, ALimitOfASmallerBurstBelievesTheLongerFill) {
     const Bucket large = ten_a_second();
-    const Bucket small = *Bucket::of({10, 1, false}, 3);
+    const Bucket small = *Bucket::of({10, 1}, 3);
     BucketRecord record;
     ASSERT_TRUE(take(record, large, now, 20));
     EXPECT_FALSE(take(record, small, now, 1));
@@ -174,7 +174,7 @@ TEST(BucketAccount, WhatHasBeenRefilledSinceOthersMayHaveTaken) {
 }
 
 TEST(BucketAccount, IsAskedAboutEverMoreSeldomWhileNothingGoesBack) {
-    const Bucket slow = *Bucket::of({1, 3600, false}, 3);
+    const Bucket slow = *Bucket::of({1, 3600}, 3);
     BucketRecord record;
     learn_bucket(record, slow.fill(), now, nanos_of(now + 10'000'000));
     Millis at = now;
@@ -232,8 +232,8 @@ TEST(BucketAccount, TheKeyIsKnownOnlyByThePrimarysWord) {
 }
 
 TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
-    const Bucket small = *Bucket::of({10, 1, false}, 10);
-    const Bucket large = *Bucket::of({10, 1, false}, 40);
+    const Bucket small = *Bucket::of({10, 1}, 10);
+    const Bucket large = *Bucket::of({10, 1}, 40);
     EXPECT_EQ(known_stored(told(100), small, now, ticks, 1).life, 0);
     EXPECT_EQ(known_stored(told(100), large, now, ticks, 1).life, 0);
     BucketRecord record = told(100);
@@ -244,7 +244,7 @@ TEST(BucketAccount, TheKeyMayHaveTheLongestTimeOfAnotherLimit) {
 
 TEST(BucketAccount, ABucketOfMoreThanADayIsLeftToTheScript) {
     for (const std::int64_t burst : {24, 25, 200'000}) {
-        const Bucket bucket = *Bucket::of({1, 3600, false}, burst);
+        const Bucket bucket = *Bucket::of({1, 3600}, burst);
         BucketRecord record;
         for (Millis missing = 0; missing < bucket.fill() / nanos_in_milli;
              missing += 3'600'000 * (burst / 12)) {

@@ -19,7 +19,7 @@ struct Case {
 };
 
 Bucket bucket(std::int64_t rate, std::int64_t burst) {
-    return *Bucket::of({rate, 1, false}, burst);
+    return *Bucket::of({rate, 1}, burst);
 }
 
 /// A request of any limit, to any worker.

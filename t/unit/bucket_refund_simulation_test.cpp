@@ -105,7 +105,7 @@ double most_over(Rule rule, unsigned seeds, std::int64_t& given_back) {
         const auto one_of = [&random](std::int64_t a, std::int64_t b) {
             return std::uniform_int_distribution<std::int64_t>(a, b)(random);
         };
-        const Bucket bucket = *Bucket::of({one_of(1, 50), 1, false}, one_of(1, 60));
+        const Bucket bucket = *Bucket::of({one_of(1, 50), 1}, one_of(1, 60));
         Requests requests(seed, bucket, rule);
         for (int phase = 0; phase < 60; ++phase) {
             const std::int64_t free = one_of(0, 3);  // thirds
@@ -141,7 +141,7 @@ TEST(BucketRefund, WithoutReceiptsItWould) {
 /// Free requests that take a while, and the bucket fills up beside them.
 TEST(BucketRefund, OldTokensAreNotExchangedForYoungOnes) {
     const auto charged_at_once = [](Rule rule) {
-        const Bucket bucket = *Bucket::of({10, 1, false}, 20);
+        const Bucket bucket = *Bucket::of({10, 1}, 20);
         Requests requests(1, bucket, rule);
         for (int i = 0; i < 20; ++i) {
             EXPECT_TRUE(requests.begin(1, true, start + (i < 10 ? 0 : 1000)));
@@ -162,7 +162,7 @@ TEST(BucketRefund, OldTokensAreNotExchangedForYoungOnes) {
 }
 
 TEST(BucketRefund, WhatIsFreeAndQuickCostsNothing) {
-    const Bucket bucket = *Bucket::of({10, 1, false}, 20);
+    const Bucket bucket = *Bucket::of({10, 1}, 20);
     Requests requests(1, bucket, Rule::receipt);
     for (int i = 0; i < 10'000; ++i) {
         ASSERT_TRUE(requests.begin(20, true, requests.now)) << i;
@@ -172,7 +172,7 @@ TEST(BucketRefund, WhatIsFreeAndQuickCostsNothing) {
 }
 
 TEST(BucketRefund, WhatIsFreeAndSlowCostsNothingWhileTheBucketIsInUse) {
-    const Bucket bucket = *Bucket::of({10, 1, false}, 20);
+    const Bucket bucket = *Bucket::of({10, 1}, 20);
     Requests requests(1, bucket, Rule::receipt);
     for (int i = 0; i < 10; ++i) {
         ASSERT_TRUE(requests.begin(1, false, start));
@@ -189,7 +189,7 @@ TEST(BucketRefund, WhatIsFreeAndSlowCostsNothingWhileTheBucketIsInUse) {
 /// Those that came last end first: what goes back of them counts as if it had been older. So each costs what
 /// is refilled while it runs, until the bucket lacks as much as runs at a time.
 TEST(BucketRefund, OfMoreThanRunAtATimeNothingIsLost) {
-    const Bucket bucket = *Bucket::of({20, 3600, false}, 60);
+    const Bucket bucket = *Bucket::of({20, 3600}, 60);
     Requests requests(1, bucket, Rule::receipt);
     for (int round = 0; round < 3000; ++round) {
         for (int i = 0; i < 19; ++i) {

@@ -173,7 +173,7 @@ TEST(Bucket, NeverLetsMoreThroughThanBurstAndRateInAnyTime) {
 TEST(Bucket, TakesTimesThatScriptsHoldExactly) {
     for (const auto& [limit, period, burst] : std::vector<std::array<std::int64_t, 3>>{
              {7, 365 * 86'400, 7}, {332, 365 * 86'400, 947}, {1, 3600, 250'000}, {3, 86'400, 1000}}) {
-        const std::optional<Bucket> bucket = Bucket::of({limit, period, false}, burst);
+        const std::optional<Bucket> bucket = Bucket::of({limit, period}, burst);
         ASSERT_TRUE(bucket);
         EXPECT_EQ(static_cast<Nanos>(static_cast<double>(bucket->fill())), bucket->fill());
         EXPECT_EQ(static_cast<Nanos>(static_cast<double>(bucket->token() * (burst - 1))),

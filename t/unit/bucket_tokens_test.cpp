@@ -14,7 +14,7 @@ constexpr TokenTerms terms_at(Ticks at) {
 }
 
 Bucket bucket_of(std::int64_t limit, std::int64_t burst) {
-    return *Bucket::of({limit, 1, false}, burst);
+    return *Bucket::of({limit, 1}, burst);
 }
 
 BucketRecord with(std::int64_t tokens, Ticks end) {

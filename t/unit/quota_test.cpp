@@ -199,7 +199,7 @@ TEST(IetfFields, HaveOneMemberForEachLimit) {
 
 TEST(IetfFields, AMonthHasNoLengthInSeconds) {
     Verdict monthly = verdict(5000, 10, Outcome::passed);
-    monthly.rate = {5000, longest_month, true};
+    monthly.rate = {5000, longest(Calendar::month), Calendar::month};
     EXPECT_EQ(text(quota_of(monthly, 1, now), true, append_policy), "\"core\";q=5000");
 }
 
@@ -221,7 +221,7 @@ TEST(IetfFields, TheLongestMemberFits) {
 TEST(Quota, OfSlotsHasAResetOnlyWhereTheyReject) {
     Verdict verdict;
     verdict.name = "slots";
-    verdict.rate = {20, 1, false};
+    verdict.rate = {20, 1};
     verdict.slots = true;
     verdict.known = true;
     verdict.window = {16, 1'700'000'001'500};

@@ -1,5 +1,6 @@
 #include "core/limit/rate.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,29 +29,69 @@ TEST(Rate, ReadsValidRates) {
     };
     for (const Valid& valid : rates) {
         Rate rate;
-        EXPECT_EQ(parse_rate(valid.text, false, rate), RateError::none) << valid.text;
+        EXPECT_EQ(parse_rate(valid.text, WindowKind::first, rate), RateError::none) << valid.text;
         EXPECT_EQ(rate.limit, valid.limit) << valid.text;
         EXPECT_EQ(rate.period, valid.period) << valid.text;
-        EXPECT_FALSE(rate.month) << valid.text;
+        EXPECT_EQ(rate.calendar, Calendar::none) << valid.text;
     }
 }
 
-TEST(Rate, MonthsAreOfTheCalendar) {
-    Rate rate;
-    EXPECT_EQ(parse_rate("100000r/month", true, rate), RateError::none);
-    EXPECT_EQ(rate.limit, 100'000);
-    EXPECT_EQ(rate.period, longest_month);
-    EXPECT_TRUE(rate.month);
-    EXPECT_FALSE(same_period(rate, {100'000, longest_month, false}));
-
-    Rate other{7, 8, false};
-    EXPECT_EQ(parse_rate("5r/month", false, other), RateError::month_without_clock);
-    EXPECT_EQ(parse_rate("1000000000001r/month", true, other), RateError::limit_range);
-    for (const char* text : {"5r/1month", "5r/months", "5r/Month", "5r/mon", "5r/month "}) {
-        EXPECT_EQ(parse_rate(text, true, other), RateError::syntax) << text;
+TEST(Rate, WeeksAndMonthsAreOfTheCalendar) {
+    for (const Calendar unit : {Calendar::week, Calendar::month}) {
+        const std::string text = "100000r/" + std::string(to_string(unit));
+        for (const WindowKind windows : {WindowKind::clock, WindowKind::local_day}) {
+            Rate rate;
+            EXPECT_EQ(parse_rate(text, windows, rate), RateError::none);
+            EXPECT_EQ(rate.limit, 100'000);
+            EXPECT_EQ(rate.period, longest(unit));
+            EXPECT_EQ(rate.calendar, unit);
+            EXPECT_FALSE(same_period(rate, {100'000, longest(unit)}));
+        }
+        Rate other{7, 8};
+        EXPECT_EQ(parse_rate(text, WindowKind::first, other), RateError::calendar_without_clock);
+        EXPECT_EQ(parse_rate(text, WindowKind::bucket, other), RateError::calendar_of_bucket);
+        EXPECT_EQ(parse_rate("1" + text, WindowKind::clock, other), RateError::none);
+        EXPECT_EQ(parse_rate("90000000" + text, WindowKind::clock, other), RateError::limit_range);
+    }
+    Rate other{7, 8};
+    for (const char* text : {"5r/1month", "5r/months", "5r/Month", "5r/mon", "5r/month ", "5r/2week", "5r/weeks",
+                             "5r/w", "5r/day"}) {
+        EXPECT_EQ(parse_rate(text, WindowKind::clock, other), RateError::syntax) << text;
+        EXPECT_EQ(parse_rate(text, WindowKind::local_day, other), RateError::syntax) << text;
     }
     EXPECT_EQ(other.limit, 7);
-    EXPECT_EQ(other.period, 8);
+}
+
+TEST(Rate, WindowsOfTheLocalTimeHaveThePeriodsOfACalendar) {
+    for (const char* text : {"10r/d", "10r/1d"}) {
+        Rate rate;
+        EXPECT_EQ(parse_rate(text, WindowKind::local_day, rate), RateError::none);
+        EXPECT_EQ(rate.period, longest(Calendar::day));
+        EXPECT_EQ(rate.calendar, Calendar::day);
+        EXPECT_EQ(parse_rate(text, WindowKind::clock, rate), RateError::none);
+        EXPECT_EQ(rate.calendar, Calendar::none);
+    }
+    for (const char* text : {"10r/h", "10r/24h", "10r/2d", "10r/7d", "10r/s"}) {
+        Rate rate;
+        EXPECT_EQ(parse_rate(text, WindowKind::local_day, rate), RateError::not_local) << text;
+    }
+}
+
+TEST(Rate, KindsOfWindowsFollowFromThePeriod) {
+    using K = WindowKind;
+    EXPECT_EQ(kind_in(Calendar::none, K::clock), K::clock);
+    EXPECT_EQ(kind_in(Calendar::week, K::clock), K::week);
+    EXPECT_EQ(kind_in(Calendar::month, K::clock), K::month);
+    EXPECT_EQ(kind_in(Calendar::day, K::local_day), K::local_day);
+    EXPECT_EQ(kind_in(Calendar::week, K::local_day), K::local_week);
+    EXPECT_EQ(kind_in(Calendar::month, K::local_day), K::local_month);
+    EXPECT_EQ(kind_in(Calendar::month, K::first), K::first);
+    for (const K kind : {K::clock, K::week, K::month, K::local_day, K::local_week, K::local_month}) {
+        EXPECT_TRUE(is_by_clock(kind));
+    }
+    for (const K kind : {K::first, K::bucket, K::slots}) {
+        EXPECT_FALSE(is_by_clock(kind));
+    }
 }
 
 TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
@@ -65,8 +106,8 @@ TEST(Rate, RefusesOtherTextAndLeavesTheRateAlone) {
     };
     for (const auto& [error, texts] : errors) {
         for (const char* text : texts) {
-            Rate rate{7, 8, false};
-            EXPECT_EQ(parse_rate(text, true, rate), error) << text;
+            Rate rate{7, 8};
+            EXPECT_EQ(parse_rate(text, WindowKind::clock, rate), error) << text;
             EXPECT_EQ(rate.limit, 7) << text;
             EXPECT_EQ(rate.period, 8) << text;
         }
@@ -77,7 +118,7 @@ TEST(Rate, EveryErrorHasItsSentence) {
     EXPECT_STRNE(describe(RateError::syntax), describe(RateError::limit_range));
     EXPECT_STRNE(describe(RateError::limit_range), describe(RateError::period_range));
     EXPECT_STRNE(describe(RateError::period_range), "");
-    EXPECT_STRNE(describe(RateError::month_without_clock), "");
+    EXPECT_STRNE(describe(RateError::calendar_without_clock), "");
 }
 
 TEST(ParseSlots, ReadsANumber) {

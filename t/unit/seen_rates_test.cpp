@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,17 +45,21 @@ TEST(SeenRates, KeepsEachRateOnce) {
     EXPECT_TRUE(read(seen.rates, 8).empty());
 }
 
-TEST(SeenRates, KeepsMonthsApart) {
+TEST(SeenRates, KeepsThePeriodsOfACalendarApart) {
     Seen seen;
-    seen.rates.note(7, {5, longest_month, true});
-    seen.rates.note(7, {5, longest_month, false});
-    int months = 0;
-    for (const Rate& rate : seen.rates.read(7)) {
-        months += rate.month ? 1 : 0;
-        EXPECT_TRUE(rate.limit == 0 || rate.period == longest_month);
+    std::vector<Calendar> calendars;
+    for (const Calendar unit : {Calendar::day, Calendar::week, Calendar::month}) {
+        seen.rates.note(7, {5, longest(unit), unit});
+        seen.rates.note(7, {5, longest(unit)});
     }
-    EXPECT_EQ(months, 1);
-    EXPECT_EQ(read(seen.rates, 7), (std::set<std::string>{"5/2678400"}));
+    for (const Rate& rate : seen.rates.read(7)) {
+        EXPECT_TRUE(rate.calendar == Calendar::none || rate.period == longest(rate.calendar));
+        if (rate.limit != 0) {
+            calendars.push_back(rate.calendar);
+        }
+    }
+    using C = Calendar;
+    EXPECT_EQ(calendars, (std::vector<C>{C::day, C::none, C::week, C::none, C::month, C::none}));
 }
 
 TEST(SeenRates, FindsEightPeriodsAmongManyRates) {

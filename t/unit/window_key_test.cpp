@@ -50,9 +50,13 @@ TEST(WindowKey, IsTakenApart) {
     expect("rl:core/60", "rl:", "", "");
 }
 
-TEST(WindowKey, NamesTheMonth) {
-    EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::month, "alice", false), "rl:core/monthc:alice");
-    EXPECT_EQ(key("rl:", "core", longest_month, WindowKind::clock, "alice", false), "rl:core/2678400c:alice");
+TEST(WindowKey, NamesThePeriodsOfACalendar) {
+    EXPECT_EQ(key("rl:", "core", 1, WindowKind::month, "alice", false), "rl:core/monthc:alice");
+    EXPECT_EQ(key("rl:", "core", 2'678'400, WindowKind::clock, "alice", false), "rl:core/2678400c:alice");
+    EXPECT_EQ(key("rl:", "core", 1, WindowKind::week, "alice", false), "rl:core/weekc:alice");
+    EXPECT_EQ(key("rl:", "core", 1, WindowKind::local_day, "alice", false), "rl:core/dayl:alice");
+    EXPECT_EQ(key("rl:", "core", 1, WindowKind::local_week, "alice", false), "rl:core/weekl:alice");
+    EXPECT_EQ(key("rl:", "core", 1, WindowKind::local_month, "alice", false), "rl:core/monthl:alice");
 }
 
 TEST(WindowKey, KeepsEveryByteOfTheKey) {

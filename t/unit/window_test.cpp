@@ -1,3 +1,4 @@
+#include "core/limit/rate.h"
 #include "core/limit/window.h"
 
 #include <ctime>
@@ -45,14 +46,23 @@ Millis begin_of(int year, int month) {
     return Millis{timegm(&when)} * 1000;
 }
 
+TEST(Window, WeeksBeginOnMondays) {
+    const Millis monday = 1'709'510'400'000;  // 2024-03-04
+    const Millis week = 7 * 86'400'000;
+    for (const Millis at : {monday, monday + 1, monday + week / 2, monday + week - 1}) {
+        EXPECT_EQ(propose_reset(WindowKind::week, longest(Calendar::week), at), monday + week);
+    }
+    EXPECT_EQ(propose_reset(WindowKind::week, longest(Calendar::week), 0), 4 * 86'400'000) << "the first Monday";
+}
+
 TEST(Window, MonthsEndWithTheCalendars) {
     for (int year = 1970; year < 2500; ++year) {
         for (int month = 1; month <= 12; ++month) {
             const Millis begin = begin_of(year, month);
             const Millis end = begin_of(year, month + 1);
             for (const Millis at : {begin, begin + 1, (begin + end) / 2, end - 86'400'000, end - 1}) {
-                ASSERT_EQ(propose_reset(WindowKind::month, longest_month, at), end) << year << ' ' << month;
-                ASSERT_TRUE(is_open({0, end}, longest_month, at));
+                ASSERT_EQ(propose_reset(WindowKind::month, longest(Calendar::month), at), end) << year << ' ' << month;
+                ASSERT_TRUE(is_open({0, end}, longest(Calendar::month), at));
             }
         }
     }

@@ -130,7 +130,7 @@ void Configured::add_limit(const LimitSetup& setup) {
     limit.kind = setup.running      ? &running_slots
                  : setup.burst != 0 ? &token_buckets
                                     : called(setup.window, named_windows, "window");
-    const RateError error = limit.kind->parse(setup.rate, setup.by_clock(), limit.rate);
+    const RateError error = limit.kind->parse(setup.rate, limit.kind->window_kind, limit.rate);
     if (error != RateError::none) {
         throw std::invalid_argument(setup.rate + ": " + describe(error));
     }

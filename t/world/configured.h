@@ -56,7 +56,7 @@ struct LimitSetup {
     Enforced enforced = Enforced::yes;
     bool reserves = false;  ///< before the request what that says, if it says so
 
-    bool by_clock() const { return window == "clock"; }
+    bool by_clock() const { return window != "first"; }
 };
 
 struct Setup {

@@ -7,12 +7,17 @@ namespace rate_limit {
 namespace {
 
 constexpr unsigned period_bits = 25;
-static_assert(max_period < std::int64_t{1} << period_bits);
 
-/// A limit of 0 has no windows, and is written as 1: 0 stands for no rate. A period of 0 stands for a month.
+/// Above all periods of the clock stand those of a calendar.
+constexpr std::int64_t of_calendar = (std::int64_t{1} << period_bits) - static_cast<std::int64_t>(calendars);
+static_assert(max_period < of_calendar);
+
+/// A limit of 0 has no windows, and is written as 1: 0 stands for no rate.
 std::uint64_t pack(const Rate& rate) noexcept {
     const auto limit = std::clamp<std::int64_t>(rate.limit, 1, SeenRates::most_limit);
-    const std::int64_t period = rate.month ? 0 : rate.period;
+    const std::int64_t period = rate.calendar == Calendar::none
+                                    ? rate.period
+                                    : of_calendar + static_cast<std::int64_t>(rate.calendar);
     return static_cast<std::uint64_t>(limit) << period_bits | static_cast<std::uint64_t>(period);
 }
 
@@ -23,8 +28,11 @@ std::uint64_t period_of(std::uint64_t packed) noexcept {
 Rate unpack(std::uint64_t packed) noexcept {
     const auto limit = static_cast<std::int64_t>(packed >> period_bits);
     const auto period = static_cast<std::int64_t>(period_of(packed));
-    const bool month = packed != 0 && period == 0;
-    return {limit, month ? longest_month : period, month};
+    if (period < of_calendar) {
+        return {limit, period};
+    }
+    const auto calendar = static_cast<Calendar>(period - of_calendar);
+    return {limit, longest(calendar), calendar};
 }
 
 }  // namespace

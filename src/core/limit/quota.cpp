@@ -32,7 +32,7 @@ Quota quota_of(const Verdict& verdict, Millis now) noexcept {
     Quota quota;
     quota.name = verdict.name;
     quota.limit = limit;
-    quota.period = verdict.rate.month ? 0 : verdict.rate.period;
+    quota.period = verdict.rate.calendar != Calendar::none ? 0 : verdict.rate.period;
     quota.slots = verdict.slots;
     quota.has_reset = !verdict.slots || verdict.outcome == Outcome::rejected;
     quota.retry = verdict.outcome == Outcome::rejected && !verdict.never_fits;

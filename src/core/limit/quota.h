@@ -12,7 +12,7 @@ namespace rate_limit {
 struct Quota {
     std::string_view name;
     std::int64_t limit = 0;
-    std::int64_t period = 0;     ///< seconds; 0: a month
+    std::int64_t period = 0;     ///< seconds; 0: one of a calendar
     std::int64_t used = 0;       ///< including this request if it is charged; of a bucket limit - remaining
     std::int64_t remaining = 0;  ///< never below 0; exactly 0 when rejected, unless the cost never fits
     std::int64_t reset = 0;      ///< UTC epoch seconds, rounded up

@@ -37,34 +37,45 @@ std::int64_t unit_seconds(std::string_view unit) noexcept {
     return unit == "d" ? 24 * 3600 : 0;
 }
 
+/// The period of a calendar that the text names; none: it is one of the clock.
+Calendar calendar_of(std::string_view text, bool local) noexcept {
+    return local && (text == "d" || text == "1d") ? Calendar::day
+           : text == to_string(Calendar::week)    ? Calendar::week
+           : text == to_string(Calendar::month)   ? Calendar::month
+                                                  : Calendar::none;
+}
+
 }  // namespace
 
-RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept {
+RateError parse_rate(std::string_view text, WindowKind windows, Rate& rate) noexcept {
     std::int64_t limit = 0;
     if (!take_number(text, max_limit + 1, limit) || text.substr(0, 2) != "r/") {
         return RateError::syntax;
     }
     text.remove_prefix(2);
-
-    if (text == "month") {
-        if (limit > max_limit) {
-            return RateError::limit_range;
-        }
-        rate = by_clock ? Rate{limit, longest_month, true} : rate;
-        return by_clock ? RateError::none : RateError::month_without_clock;
-    }
+    const bool local = windows == WindowKind::local_day;
+    const Calendar calendar = calendar_of(text, local);
     std::int64_t count = 1;
-    take_number(text, max_period + 1, count);
+    (void)take_number(text, max_period + 1, count);
     const std::int64_t unit = unit_seconds(text);
-    if (unit == 0) {
+    if (calendar == Calendar::none && unit == 0) {
         return RateError::syntax;
     }
-
     if (limit > max_limit) {
         return RateError::limit_range;
     }
+    if (calendar != Calendar::none) {
+        const RateError error = local || windows == WindowKind::clock ? RateError::none
+                                : windows == WindowKind::bucket       ? RateError::calendar_of_bucket
+                                                                : RateError::calendar_without_clock;
+        rate = error == RateError::none ? Rate{limit, longest(calendar), calendar} : rate;
+        return error;
+    }
     if (count < 1 || count > max_period / unit) {
         return RateError::period_range;
+    }
+    if (local) {
+        return RateError::not_local;
     }
     rate = {limit, count * unit};
     return RateError::none;
@@ -75,7 +86,7 @@ RateError parse_slots(std::string_view text, Rate& rate) noexcept {
     if (!parse_digits(text, limit) || limit > max_limit) {
         return RateError::slots;
     }
-    rate = {limit, 1, false};
+    rate = {limit, 1};
     return RateError::none;
 }
 
@@ -89,8 +100,15 @@ const char* describe(RateError error) noexcept {
             return "the limit of a rate must be from 0 to 1000000000000";
         case RateError::period_range:
             return "the period of a rate must be from 1s to 366d";
-        case RateError::month_without_clock:
-            return "a month is one of the calendar: add \"window=clock\", or write a number of days";
+        case RateError::calendar_without_clock:
+            return "a week or a month is one of the calendar: add \"window=clock\", or \"window=local\", or write "
+                   "a number of days";
+        case RateError::calendar_of_bucket:
+            return "a token bucket has no weeks and no months: write a number of days, or remove \"burst=\" and "
+                   "add \"window=clock\"";
+        case RateError::not_local:
+            return "windows of the local time are days, weeks or months, such as 1000r/d, 5000r/week, "
+                   "20000r/month: write one of these, or \"window=clock\"";
         case RateError::slots:
             return "how many requests may run at a time is a whole number from 0 to 1000000000000";
     }

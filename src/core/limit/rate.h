@@ -1,34 +1,75 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "core/limit/window.h"
+
 namespace rate_limit {
+
+/// Periods that a calendar has, which are not all of one length.
+enum class Calendar : std::uint8_t { none, day, week, month };
+constexpr std::size_t calendars = 4;
 
 /// How much one client may spend in one window.
 struct Rate {
     std::int64_t limit = 0;   ///< cost units in one window, 0 to max_limit
-    std::int64_t period = 0;  ///< length of a window in seconds, 1 to max_period; of a month, longest_month
-    bool month = false;       ///< the windows are the months of the UTC calendar
+    std::int64_t period = 0;  ///< length of a window in seconds, 1 to max_period; longest() of a calendar's
+    Calendar calendar = Calendar::none;  ///< the windows are such periods: of UTC, or of a time zone
 };
 
 constexpr std::int64_t max_limit = 1'000'000'000'000;
 constexpr std::int64_t max_period = 366LL * 24 * 3600;
-constexpr std::int64_t longest_month = 31LL * 24 * 3600;
 
-enum class RateError : std::uint8_t { none, syntax, limit_range, period_range, month_without_clock, slots };
+/// No such period is longer, in seconds, nor where a zone puts its clock back by up to two hours in it.
+constexpr std::int64_t longest(Calendar unit) noexcept {
+    const std::int64_t days = unit == Calendar::day ? 1 : unit == Calendar::week ? 7 : 31;
+    return days * seconds_of_day + 2 * 3600;
+}
 
-/// Parses `Nr/PERIOD`, where PERIOD is `month`, or an optional count and one of s, m, h, d: `10r/s`,
-/// `100r/10s`. Accepts no sign, space or fraction. Months belong to limits that go by the clock. Writes to
-/// `rate` only when it returns RateError::none.
-RateError parse_rate(std::string_view text, bool by_clock, Rate& rate) noexcept;
+/// The word for it in a rate, and for operators; `none` has none.
+constexpr std::string_view to_string(Calendar unit) noexcept {
+    return unit == Calendar::day     ? "day"
+           : unit == Calendar::week  ? "week"
+           : unit == Calendar::month ? "month"
+                                     : "";
+}
+
+/// The kind of the windows of such periods, where those of others are of this kind.
+constexpr WindowKind kind_in(Calendar unit, WindowKind others) noexcept {
+    const bool local = others == WindowKind::local_day;
+    if (unit == Calendar::none || (!local && others != WindowKind::clock)) {
+        return others;
+    }
+    return unit == Calendar::week    ? local ? WindowKind::local_week : WindowKind::week
+           : unit == Calendar::month ? local ? WindowKind::local_month : WindowKind::month
+                                     : WindowKind::local_day;
+}
+
+enum class RateError : std::uint8_t {
+    none,
+    syntax,
+    limit_range,
+    period_range,
+    calendar_without_clock,
+    calendar_of_bucket,
+    not_local,
+    slots,
+};
+
+/// Parses `Nr/PERIOD`, where PERIOD is an optional count and one of s, m, h, d: `10r/s`, `100r/10s`; or, for
+/// limits whose windows go by the clock (WindowKind::clock) or by a time zone (local_day), `week` or `month`.
+/// Of a time zone it is one of these, or `d`. Accepts no sign, space or fraction. Writes to `rate` only when it
+/// returns RateError::none.
+RateError parse_rate(std::string_view text, WindowKind windows, Rate& rate) noexcept;
 
 /// Parses how many requests may run at a time, as a rate with the period that slots have; else
 /// RateError::slots.
 RateError parse_slots(std::string_view text, Rate& rate) noexcept;
 
 constexpr bool same_period(const Rate& a, const Rate& b) noexcept {
-    return a.period == b.period && a.month == b.month;
+    return a.period == b.period && a.calendar == b.calendar;
 }
 
 /// One sentence for a configuration error: what is wrong and what is allowed.

@@ -1,10 +1,12 @@
 #include "core/limit/window.h"
 
+#include "core/limit/local_time.h"
+
 namespace rate_limit {
 namespace {
 
 constexpr Millis second = 1000;
-constexpr Millis day = 86'400 * second;
+constexpr Millis day = seconds_of_day * second;
 
 /// The days from the epoch to the first day of the month after the one that `days` is in. Years begin in
 /// March here, so that the day that may be missing is the last of a year; 400 of them have 146,097 days
@@ -26,6 +28,11 @@ std::int64_t next_month(std::int64_t days) noexcept {
     return era * days_of_era + next - days_to_epoch;
 }
 
+Millis local_end(Calendar unit, Millis now) noexcept {
+    static LocalTime of_process;
+    return of_process.end_of(unit, now);
+}
+
 }  // namespace
 
 Millis latest_reset(std::int64_t period, Millis now) noexcept {
@@ -38,13 +45,26 @@ bool is_open(const Window& window, std::int64_t period, Millis now) noexcept {
 
 Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept {
     const Millis length = period * second;
-    if (kind == WindowKind::clock) {
-        return (now / length + 1) * length;
+    switch (kind) {
+        case WindowKind::clock:
+            return (now / length + 1) * length;
+        case WindowKind::week:
+            return (7 * week_of(now / day) + 4) * day;
+        case WindowKind::month:
+            return next_month(now / day) * day;
+        case WindowKind::local_day:
+            return local_end(Calendar::day, now);
+        case WindowKind::local_week:
+            return local_end(Calendar::week, now);
+        case WindowKind::local_month:
+            return local_end(Calendar::month, now);
+        case WindowKind::bucket:
+            return now;
+        case WindowKind::first:
+        case WindowKind::slots:
+            break;
     }
-    if (kind == WindowKind::month) {
-        return next_month(now / day) * day;
-    }
-    return kind == WindowKind::bucket ? now : now + length;
+    return now + length;
 }
 
 std::int64_t reset_seconds(Millis reset) noexcept {

@@ -11,17 +11,27 @@ using Millis = std::int64_t;
 enum class WindowKind : std::uint8_t {
     first,   ///< a window opens with the first charge and lasts one period
     clock,   ///< the windows are the periods of the UTC clock, counted from the epoch
-    month,   ///< the windows are the months of the UTC calendar; their period is longest_month
-    bucket,  ///< no windows: a token bucket, which is refilled all the time
-    slots,   ///< no windows: slots, which are taken while requests run; their period is a second
+    week,    ///< the windows are the weeks of the UTC calendar, from Monday on
+    month,   ///< and its months
+    local_day,    ///< the windows are the days of the time zone that the process runs in: see LocalTime
+    local_week,   ///< and its weeks
+    local_month,  ///< and its months
+    bucket,       ///< no windows: a token bucket, which is refilled all the time
+    slots,        ///< no windows: slots, which are taken while requests run; their period is a second
 };
+
+/// Whether windows end when a clock says so, whenever they opened.
+constexpr bool is_by_clock(WindowKind kind) noexcept {
+    return kind != WindowKind::first && kind < WindowKind::bucket;
+}
 
 /// What follows the period in the keys of a kind, so that two kinds never share one.
 constexpr std::string_view suffix_of(WindowKind kind) noexcept {
-    return kind == WindowKind::first    ? ""
-           : kind == WindowKind::bucket ? "b"
-           : kind == WindowKind::slots  ? "n"
-                                        : "c";
+    return kind == WindowKind::first       ? ""
+           : kind == WindowKind::bucket    ? "b"
+           : kind == WindowKind::slots     ? "n"
+           : kind < WindowKind::local_day ? "c"
+                                           : "l";
 }
 
 /// What a window counts stops here, a number that Lua holds exactly: see lua/charge.lua. A sum stops there,
@@ -48,8 +58,15 @@ Millis latest_reset(std::int64_t period, Millis now) noexcept;
 /// True while now < reset <= latest_reset(period, now).
 bool is_open(const Window& window, std::int64_t period, Millis now) noexcept;
 
-/// The end of a window that would open now: now + period, or the end of the current clock period or month; of
-/// a full bucket, now.
+constexpr std::int64_t seconds_of_day = 86'400;
+
+/// The number of the week, from Monday on, that a day is in. Days count from the epoch, a Thursday.
+constexpr std::int64_t week_of(std::int64_t days) noexcept {
+    return (days + 3) / 7;
+}
+
+/// The end of a window that would open now: now + period, or the end of the current period of the clock or the
+/// calendar; of a full bucket, now.
 Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept;
 
 /// A reset in UTC epoch seconds, rounded up, as clients see it.

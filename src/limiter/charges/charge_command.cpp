@@ -32,8 +32,8 @@ std::string_view ChargeCommand::write(CommandWriter& writer) {
     }
     if (owed.kind == DebtKind::refunds) {
         number = number == 0 ? owner->number_for(owed) : number;
-        // A clock window that closed might be opened again before a second call comes.
-        const bool stays = number != 0 && owed.window_kind == WindowKind::clock;
+        // A window by the clock that closed might be opened again before a second call comes.
+        const bool stays = number != 0 && is_by_clock(owed.window_kind);
         return writer.refund(key, owed.cost, owed.reset, {worker_id(), number},
                              stays ? Emptied::stays : Emptied::closes, with_text());
     }

@@ -23,7 +23,7 @@ constexpr NamedKind running_slots{
     "then.",
     false,  // has_period
     false,  // is_spent
-    [](std::string_view text, bool, Rate& rate) noexcept { return parse_slots(text, rate); }};
+    [](std::string_view text, WindowKind, Rate& rate) noexcept { return parse_slots(text, rate); }};
 
 SlotsTerms slots_terms(const AppliedLimit& applied, Truth truth, Millis now) noexcept {
     const Millis patience =

@@ -43,7 +43,9 @@ bool hold(AppliedLimit& applied, const WindowRecord& record, const Entry& entry)
 constexpr NamedKind first_windows{"first", WindowKind::first, windows_kind};
 constexpr NamedKind clock_windows{"clock", WindowKind::clock, windows_kind, ", by the clock",
                                   "open, by the clock"};
-const NamedKind* const named_windows[] = {&first_windows, &clock_windows, nullptr};
+constexpr NamedKind local_windows{"local", WindowKind::local_day, windows_kind, ", by the local time",
+                                  "open, by the local time"};
+const NamedKind* const named_windows[] = {&first_windows, &clock_windows, &local_windows, nullptr};
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     const Rate& rate = applied.verdict.rate;

@@ -11,6 +11,7 @@ namespace rate_limit {
 
 extern const NamedKind first_windows;
 extern const NamedKind clock_windows;
+extern const NamedKind local_windows;
 
 /// Windows that count costs.
 class WindowsKind final : public Kind {

@@ -19,7 +19,7 @@ const Mode& mode_of_windows(const Limit& limit, const StoreConf* store) noexcept
 /// No store is asked: nothing is left until then.
 void reject(AppliedLimit& applied, const Rate& rate, Millis reset) noexcept {
     Verdict& verdict = applied.verdict;
-    verdict.rate = {0, rate.period, rate.month};
+    verdict.rate = {0, rate.period, rate.calendar};
     verdict.known = true;
     verdict.window = {0, reset};
     verdict.outcome = applied.dry_run ? Outcome::rejected_dry_run : Outcome::rejected;
@@ -45,7 +45,8 @@ void note(const Configuration& configuration, const Limit& limit, NotedRate& las
 }  // namespace
 
 void close(AppliedLimit& applied, const Rate& rate, Millis now) noexcept {
-    const WindowKind kind = rate.month ? WindowKind::month : WindowKind::first;
+    const WindowKind kind =
+        rate.calendar != Calendar::none ? applied.limit.kind_at(rate, false) : WindowKind::first;
     reject(applied, rate, propose_reset(kind, rate.period, now));
 }
 
@@ -64,7 +65,7 @@ void note_rate(const Configuration& configuration, const Limit& limit, const Rat
 void note_burst(const Configuration& configuration, const Limit& limit, const Rate& rate, std::int64_t burst,
                 const StoreConf* store) noexcept {
     if (limit.variable_burst) {
-        const NotedRate said{{burst, rate.period, rate.month}, store};
+        const NotedRate said{{burst, rate.period, rate.calendar}, store};
         note(configuration, limit, limit.noted_burst, said, name_of_bursts);
     }
 }
@@ -74,7 +75,7 @@ const char* count_tokens(AppliedLimit& applied, const Rate& rate, std::int64_t b
     if (!applied.bucket) {
         return why_no_bucket(rate, burst);
     }
-    applied.verdict.rate = {burst, applied.bucket->fill_seconds(), false};
+    applied.verdict.rate = {burst, applied.bucket->fill_seconds()};
     applied.verdict.bucket = true;
     return nullptr;
 }

@@ -96,9 +96,11 @@ Rejection::Rejection(const LimitedRequest& request, const AppliedLimit& applied)
     if (verdict.in_flight != 0) {
         print(running, ", %" PRId64 " running", verdict.in_flight);
     }
-    std::array<char, max_number + 4> period{"a month"};
-    if (!verdict.rate.month) {
+    std::array<char, max_number + 4> period;
+    if (verdict.rate.calendar == Calendar::none) {
         print(period, "%" PRId64 " s", verdict.rate.period);
+    } else {
+        print(period, "a %s", to_string(verdict.rate.calendar).data());
     }
     std::array<char, 200> what;
     if (applied.override_kind == OverrideKind::ban) {

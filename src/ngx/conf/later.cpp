@@ -16,8 +16,6 @@ constexpr struct {
 } later_words[] = {
     {Later::parameter, "delay"},
     {Later::parameter, "penalty"},
-    {Later::window, "local"},
-    {Later::period, "week"},
     {Later::store, "here"},
     {Later::store, "region"},
     {Later::variable, "rate_limit_delayed"},
@@ -31,8 +29,8 @@ bool is_later(Later kind, std::string_view word) noexcept {
                        [kind, word](const auto& later) { return later.kind == kind && later.word == word; });
 }
 
-char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy) noexcept {
-    return refuse(cf, "\"%V\" in \"%V\" is not available yet: %s", &word, &words_of(cf)[0], remedy);
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept {
+    return refuse(cf, "\"%V\" in \"%V\" is not available yet: remove it", &word, &words_of(cf)[0]);
 }
 
 /// nginx itself would call them unknown, after this.

@@ -9,8 +9,6 @@ namespace rate_limit {
 
 enum class Later : unsigned char {
     parameter,  ///< the name of a parameter of rate_limit
-    window,     ///< a value of window=
-    period,     ///< a period of a rate
     store,      ///< a directive of rate_limit_redis
     variable,   ///< its name
 };
@@ -18,8 +16,8 @@ enum class Later : unsigned char {
 /// Whether a later version will take the word.
 bool is_later(Later kind, std::string_view word) noexcept;
 
-/// Refuses a word of the directive that is being read. `remedy` says what to write today.
-char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word, const char* remedy = "remove it") noexcept;
+/// Refuses a word of the directive that is being read.
+char* refuse_later(ngx_conf_t* cf, const ngx_str_t& word) noexcept;
 
 /// Refuses variables that the configuration uses and does not define. Runs when all of http is read.
 /// NGX_ERROR where there are some; the error is logged.

@@ -72,11 +72,6 @@ char* refuse_parameter(ngx_conf_t* cf, ngx_str_t text, const LimitLine& limit) n
     return refuse(cf, "unknown parameter \"%V\" in \"%V\": it takes %V", &text, &words_of(cf)[0], &known);
 }
 
-/// The period of a rate: what stands after the slash.
-std::string_view period_of(std::string_view rate) noexcept {
-    return rate.substr(rate.rfind('/') + 1);
-}
-
 char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, LimitLine& limit) noexcept {
     if (compile(cf, text, limit.rate_text) != NGX_OK) {
         return failed;
@@ -85,10 +80,7 @@ char* parse_rate_text(ngx_conf_t* cf, ngx_str_t text, LimitLine& limit) noexcept
     if (limit.variable_rate) {
         return NGX_CONF_OK;
     }
-    const RateError error = limit.kind->parse(view(text), true, limit.rate);
-    if (error == RateError::syntax && is_later(Later::period, period_of(view(text)))) {
-        return refuse_later(cf, text, "write seven days, such as 10r/7d");
-    }
+    const RateError error = limit.kind->parse(view(text), limit.kind->window_kind, limit.rate);
     if (error != RateError::none) {
         return refuse_value(cf, limit.kind->amount, text, describe(error));
     }
@@ -136,18 +128,10 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
 
 /// By a burst a token bucket counts. Refuses what does not go with that.
 char* choose_kind(ngx_conf_t* cf, LimitLine& limit) noexcept {
-    const bool by_clock = limit.kind->by_clock();
-    const ngx_str_t window = str(limit.kind->name);
     if (limit.burst_text == nullptr) {
-        return limit.rate.month && !by_clock
-                   ? refuse_value(cf, "rate", words_of(cf)[1], describe(RateError::month_without_clock))
-                   : NGX_CONF_OK;
+        return NGX_CONF_OK;
     }
-    if (limit.rate.month && !by_clock) {
-        return refuse(cf,
-                      "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows and no months: "
-                      "write a number of days, or remove \"burst=\" and add \"window=clock\"");
-    }
+    const ngx_str_t window = str(limit.kind->name);
     if (limit.kind != token_buckets.without_burst) {
         return refuse(cf,
                       "\"burst=\" makes \"rate_limit\" a token bucket, which has no windows: remove "
@@ -166,9 +150,6 @@ char* choose_kind(ngx_conf_t* cf, LimitLine& limit) noexcept {
 
 char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
     const ngx_str_t* words = words_of(cf);
-    if (parse_rate_text(cf, words[1], limit) != NGX_CONF_OK) {
-        return failed;
-    }
     for (ngx_uint_t i = 2; i < cf->args->nelts; ++i) {
         if (parse_parameter(cf, i, limit) != NGX_CONF_OK) {
             return failed;
@@ -177,7 +158,7 @@ char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
             return refuse(cf, "duplicate parameter \"%V\" in \"%V\": keep one", &words[i], &words[0]);
         }
     }
-    return choose_kind(cf, limit);
+    return choose_kind(cf, limit) == NGX_CONF_OK ? parse_rate_text(cf, words[1], limit) : failed;
 }
 
 /// Reads a limit of this kind, and adds it to the lines of the block; or takes `off`.

@@ -106,9 +106,7 @@ char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcep
 char* parse_window(ngx_conf_t* cf, ngx_str_t text, const NamedKind*& kind) noexcept {
     const NamedKind* const named = find_named(named_windows, text);
     if (named == nullptr) {
-        return is_later(Later::window, view(text))
-                   ? refuse_later(cf, text, names_of(cf, "write", named_windows))
-                   : refuse_value(cf, "window", text, names_of(cf, "it is", named_windows));
+        return refuse_value(cf, "window", text, names_of(cf, "it is", named_windows));
     }
     kind = named;
     return NGX_CONF_OK;

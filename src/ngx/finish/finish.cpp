@@ -1,6 +1,8 @@
 #include "ngx/finish/finish.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <map>
 #include <new>
 #include <set>
@@ -9,6 +11,7 @@
 #include <utility>
 
 #include "core/overrides/shared_state.h"
+#include "limiter/kinds/window.h"
 #include "limiter/request/late_watch.h"
 #include "ngx/base/zone_memory.h"
 #include "ngx/conf/key.h"
@@ -130,7 +133,7 @@ public:
         }
         constant_.emplace(kind, &limit);
         const auto [first, is_first] =
-            of_period_.emplace(std::make_tuple(kind, limit.rate.period, limit.rate.month), &limit);
+            of_period_.emplace(std::make_tuple(kind, limit.rate.period, limit.rate.calendar), &limit);
         const auto variable = variable_.find(kind);
         if (!is_first) {
             compare(limit, *first->second);
@@ -157,7 +160,7 @@ private:
     ngx_log_t* log_;
     std::map<SharedBy, const LimitLine*> constant_;  // the first of the kind
     std::map<SharedBy, const LimitLine*> variable_;  // the first of a variable rate
-    std::map<std::tuple<SharedBy, std::int64_t, bool>, const LimitLine*> of_period_;
+    std::map<std::tuple<SharedBy, std::int64_t, Calendar>, const LimitLine*> of_period_;
     std::set<std::pair<const LimitLine*, const LimitLine*>> told_;  // lines
 };
 
@@ -223,6 +226,24 @@ void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept {
     } catch (...) {
         warn_merged(cf, "no memory to compare limits without a name");
     }
+}
+
+void tell_time_zone(ngx_conf_t* cf, const MainConf& main) noexcept {
+    const auto local = std::find_if(main.limits.begin(), main.limits.end(),
+                                    [](const Limit* limit) { return limit->kind == &local_windows; });
+    if (local == main.limits.end()) {
+        return;
+    }
+    const LimitLine& limit = line_of(**local);
+    const std::time_t now = ngx_time();
+    std::tm parts{};
+    std::array<char, 64> zone{};
+    (void)localtime_r(&now, &parts);
+    (void)std::strftime(zone.data(), zone.size(), "%Z, UTC%z now", &parts);
+    ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
+                  "\"window=local\" in %V:%ui goes by the time zone that nginx runs in (%s): let all machines "
+                  "that share the limit run in the same",
+                  &limit.file, limit.line, zone.data());
 }
 
 ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {

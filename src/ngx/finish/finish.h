@@ -17,6 +17,9 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept;
 /// Each pair of lines is told once at most; a line that many locations inherit is one.
 void warn_shared_windows(ngx_conf_t* cf, const MainConf& main) noexcept;
 
+/// Tells the time zone by which windows of the local time end, where there are such limits.
+void tell_time_zone(ngx_conf_t* cf, const MainConf& main) noexcept;
+
 /// Lets all workers tell once what they see of each line, and numbers the lines. Runs when all of http is
 /// merged. NGX_ERROR without memory.
 ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept;

@@ -179,7 +179,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
         return says;
     }
     if (limit.variable_rate) {
-        rate_error = limit.kind->parse(view(text), limit.kind->by_clock(), rate);
+        rate_error = limit.kind->parse(view(text), limit.kind->window_kind, rate);
     }
     Candidate candidate{limit, view(key)};
     candidate.burst = burst;
@@ -200,7 +200,7 @@ ngx_int_t evaluate_limit(RequestContext& context, const LimitLine& limit) noexce
     applied.override_kind = kind;
     if (kind == OverrideKind::ban) {
         applied.store_name = candidate.store_name();
-        ban(applied, rate_error == RateError::none ? rate : Rate{0, 1, false}, candidate.effect.until);
+        ban(applied, rate_error == RateError::none ? rate : Rate{0, 1}, candidate.effect.until);
         return NGX_OK;
     }
     applied.dry_run = !enforced;

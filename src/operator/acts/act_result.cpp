@@ -45,8 +45,12 @@ Figure state(const SeenWindow& window) {
     return std::string_view(window.open ? window.kind->open : window.kind->closed);
 }
 
+Figure most(const SeenWindow& window) {
+    return window.rate.limit;
+}
+
 void write_period(JsonText& json, const SeenWindow& window) {
-    write_period(json, window.period, window.month);
+    write_period(json, window.rate);
 }
 
 template <auto held>
@@ -69,7 +73,7 @@ constexpr Column<SeenWindow> window_list[] = {
     {"window", {}, {}, field<&SeenWindow::kind, &NamedKind::name>},
     {{}, {"Window"}, {}, state},
     {"open", {}, {}, field<&SeenWindow::open>},
-    {"limit", {"Limit", true}, {}, field<&SeenWindow::limit>},
+    {"limit", {"Limit", true}, {}, most},
     {"used", {"Used", true}, {}, field<&SeenWindow::used>},
     {"remaining", {"Remaining", true}, {}, field<&SeenWindow::remaining>},
     {"reset", {}, {}, reset},

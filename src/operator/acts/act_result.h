@@ -16,11 +16,9 @@ namespace rate_limit {
 
 /// One window of a key, as an operator sees it.
 struct SeenWindow {
-    std::int64_t period = 0;  ///< seconds; of a month, longest_month
-    bool month = false;
+    Rate rate;                        ///< its period, and the greatest limit of that
     const NamedKind* kind = nullptr;  ///< never null once it is seen
     bool open = false;
-    std::int64_t limit = 0;  ///< the greatest of this period
     std::int64_t used = 0;
     std::int64_t remaining = 0;
     Millis reset = 0;            ///< 0: none, it is not open

@@ -22,14 +22,20 @@ enum GivingStep : int {
     giving_anew,
 };
 
-/// `month`, seconds, or a time as nginx has it; of no period, if the act says none. False: it is none.
+/// The word of a calendar's period, seconds, or a time as nginx has it; of no period, if the act says none.
+/// False: it is none.
 bool parse_period(const Acting& acting, Rate& of) noexcept {
     const std::string* text = acting.form().find("period");
     if (text == nullptr) {
         return true;
     }
-    of.month = *text == "month";
-    of.period = of.month ? longest_month : parse_seconds(*text).value_or(0);
+    for (const Calendar unit : {Calendar::day, Calendar::week, Calendar::month}) {
+        if (*text == to_string(unit)) {
+            of = {0, longest(unit), unit};
+            return true;
+        }
+    }
+    of.period = parse_seconds(*text).value_or(0);
     return of.period > 0;
 }
 
@@ -84,7 +90,7 @@ bool begin(Acting& acting) {
         return false;
     }
     if (!parse_period(acting, of)) {
-        acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h, or month.");
+        acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h, or day, week or month.");
         return false;
     }
     return of.period == 0 || choose_period(acting, of);
@@ -92,8 +98,7 @@ bool begin(Acting& acting) {
 
 void log_window(const Acting& acting, const AskedWindow& window, std::int64_t cost, const Window* after) {
     std::string what = cost == GivingBack::all_of_it ? "reset" : std::to_string(cost) + " given back";
-    const Rate& rate = window.rate;
-    what += " in " + period_text(rate.period, rate.month) + (rate.month ? ": " : " s: ");
+    what += " in " + period_and_unit(window.rate) + ": ";
     what += std::to_string(window.window.used) + " used, ";
     what += after == nullptr ? "in doubt whether it was done" : "now " + std::to_string(after->used);
     log_act(acting, acting.limits.front()->id, what);

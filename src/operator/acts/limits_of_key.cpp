@@ -114,13 +114,12 @@ Remembered remembered(const AskedWindow& asked, Zone& zone, Millis now) {
 SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     const Millis now = now_millis();
     SeenWindow window;
-    window.period = asked.rate.period;
-    window.month = asked.kind == WindowKind::month;
+    window.rate = asked.rate;
+    window.rate.limit = asked.limit();
     window.kind = asked.named;
-    window.limit = asked.limit();
     window.open = asked.is_open(asked.window, now);
     window.used = window.open ? std::max<std::int64_t>(0, asked.window.used) : 0;
-    window.remaining = std::max<std::int64_t>(0, window.limit - window.used);
+    window.remaining = std::max<std::int64_t>(0, window.rate.limit - window.used);
     window.reset = window.open ? asked.window.reset : 0;
     window.from_primary = asked.place.store != nullptr;
     const Remembered here = remembered(asked, zone, now);

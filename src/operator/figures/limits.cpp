@@ -64,7 +64,7 @@ Figure rates_text(const ToldLimit& limit) {
     for (const Rate& rate : limit.rates) {
         text += (text.empty() ? "" : ", ") + grouped(static_cast<std::uint64_t>(rate.limit));
         text += limit.tally->limit->kind->has_period
-                    ? " per " + (rate.month ? "month" : span_text(rate.period))
+                    ? " per " + (rate.calendar != Calendar::none ? period_text(rate) : span_text(rate.period))
                     : " at a time";
     }
     return text.empty() ? "a variable says" : text;
@@ -75,7 +75,7 @@ void write_rates(JsonText& json, const ToldLimit& limit) {
     for (const Rate& rate : limit.rates) {
         json.begin_object().name("limit").number(rate.limit).name("period");
         if (limit.tally->limit->kind->has_period) {
-            write_period(json, rate.period, rate.month);
+            write_period(json, rate);
         } else {
             json.null();
         }
@@ -96,7 +96,7 @@ void write_greatest(MetricsText& text, const ToldLimit& limit) {
     }
     std::map<std::string, std::int64_t> limits;
     for (const Rate& rate : limit.rates) {
-        std::int64_t& most = limits[period_text(rate.period, rate.month)];
+        std::int64_t& most = limits[period_text(rate)];
         most = std::max(most, rate.limit);
     }
     for (const auto& [period, most] : limits) {

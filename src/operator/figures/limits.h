@@ -39,7 +39,7 @@ constexpr Ending endings[] = {
 /// By limit, and then by period.
 struct ByLimit {
     bool operator()(const Rate& a, const Rate& b) const noexcept {
-        return std::tie(a.limit, a.period, a.month) < std::tie(b.limit, b.period, b.month);
+        return std::tie(a.limit, a.period, a.calendar) < std::tie(b.limit, b.period, b.calendar);
     }
 };
 using Rates = std::set<Rate, ByLimit>;

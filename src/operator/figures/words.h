@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/limit/rate.h"
 #include "core/text/json_text.h"
 
 namespace rate_limit {
@@ -21,17 +22,22 @@ inline std::string id_text(std::uint64_t id) {
     return text;
 }
 
-/// A period: seconds, or `month`. Throws std::bad_alloc.
-inline std::string period_text(std::int64_t seconds, bool month) {
-    return month ? "month" : std::to_string(seconds);
+/// The period of a rate: seconds, or the word of a calendar's. Throws std::bad_alloc.
+inline std::string period_text(const Rate& of) {
+    return of.calendar != Calendar::none ? std::string(to_string(of.calendar)) : std::to_string(of.period);
 }
 
-/// Writes a period as JSON: a number, or the text `month`. Throws std::bad_alloc.
-inline void write_period(JsonText& json, std::int64_t seconds, bool month) {
-    if (month) {
-        json.text("month");
+/// The same with its unit. Throws std::bad_alloc.
+inline std::string period_and_unit(const Rate& of) {
+    return period_text(of) + (of.calendar != Calendar::none ? "" : " s");
+}
+
+/// Writes it as JSON: a number, or a text. Throws std::bad_alloc.
+inline void write_period(JsonText& json, const Rate& of) {
+    if (of.calendar != Calendar::none) {
+        json.text(to_string(of.calendar));
     } else {
-        json.number(seconds);
+        json.number(of.period);
     }
 }
 

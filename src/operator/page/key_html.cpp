@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <set>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -179,8 +179,7 @@ void write_windows(HtmlText& html, const SeenLimit& limit, std::string_view id) 
     }
     begin_table(html, id, caption.of(limit.windows), headings);
     for (const SeenWindow& window : limit.windows) {
-        write_row(html, period_text(window.period, window.month) + (window.month ? "" : " s"), window_columns,
-                  window, now_millis());
+        write_row(html, period_and_unit(window.rate), window_columns, window, now_millis());
     }
     end_table(html);
 }
@@ -236,20 +235,19 @@ bool is_of_windows(const ActForm& act) noexcept {
 
 /// A limit may have several periods: an act on a window names one of those that are seen.
 void write_periods(HtmlText& html, const SeenLimit& limit) {
-    std::set<std::pair<std::int64_t, bool>> periods;
+    std::map<std::pair<std::int64_t, Calendar>, Rate> periods;
     for (const SeenWindow& window : limit.windows) {
-        periods.emplace(window.period, window.month);
+        periods.emplace(std::make_pair(window.rate.period, window.rate.calendar), window.rate);
     }
     if (periods.size() == 1) {
-        write_hidden(html, "period", period_text(periods.begin()->first, periods.begin()->second));
+        write_hidden(html, "period", period_text(periods.begin()->second));
     }
     if (periods.size() < 2) {
         return;
     }
     html.open("label").words("Period").open("select", {{"name", "period"}});
-    for (const auto& [seconds, month] : periods) {
-        const std::string period = period_text(seconds, month);
-        html.element("option", period + (month ? "" : " s"), {{"value", period}});
+    for (const auto& [period, rate] : periods) {
+        html.element("option", period_and_unit(rate), {{"value", period_text(rate)}});
     }
     html.close().close();
 }

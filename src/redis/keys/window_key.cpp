@@ -20,14 +20,34 @@ bool hmac_sha256(std::string_view secret, std::string_view key, Raw& raw) noexce
                 nullptr) != nullptr;
 }
 
+/// What stands for the period of a calendar.
+std::string_view period_word(WindowKind kind) noexcept {
+    switch (kind) {
+        case WindowKind::local_day:
+            return "day";
+        case WindowKind::week:
+        case WindowKind::local_week:
+            return "week";
+        case WindowKind::month:
+        case WindowKind::local_month:
+            return "month";
+        case WindowKind::first:
+        case WindowKind::clock:
+        case WindowKind::bucket:
+        case WindowKind::slots:
+            break;
+    }
+    return {};
+}
+
 }  // namespace
 
 char* write_window_head(char* out, std::string_view prefix, std::string_view name, std::int64_t period,
                         WindowKind kind) noexcept {
     out = append(append(out, prefix), name);
     *out++ = '/';
-    if (kind == WindowKind::month) {
-        out = append(out, std::string_view("month"));
+    if (const std::string_view word = period_word(kind); !word.empty()) {
+        out = append(out, word);
     } else if (kind != WindowKind::slots) {
         out = append(out, period);
     }

@@ -39,6 +39,6 @@ cmp_ok limits($month)->{retry_after}, '<=', 31 * 86_400, '... of which none is l
 is $redis->calls(qw(hmget hincrby evalsha eval bitfield)), 0, 'Redis is not asked';
 
 refuses('rate_limit_key $arg_k; server { listen unix:%%DIR%%/socket; location / { rate_limit 0r/month burst=5; } }', 'burst=5',
-    qr/no windows and no months/, 'a bucket of a month');
+    qr/no weeks and no months/, 'a bucket of a month');
 
 done;
