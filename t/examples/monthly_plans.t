@@ -19,19 +19,21 @@ stand_in(7);
 
 for my $customer (sort keys %limits) {
     my @key = ('X-API-Key' => "k-$customer");
-    shows $nginx->get('/', @key), 200, {resource => 'smooth', limit => $limits{$customer}[1], used => 1}, "$customer: the bucket of the plan has less left";
+    shows $nginx->get('/', @key), 200, {resource => 'month', limit => $limits{$customer}[0], used => 1}, "$customer: the month of the plan is shown";
     wait_until { $shards->used("rl:month/monthc:user:$customer") == 1 } what => 'the month charged';
     my $report = report(@key);
     is_deeply $report->{month}, {limit => $limits{$customer}[0], used => 1, remaining => $limits{$customer}[0] - 1, reset => $august}, '... and a month until August';
     is $report->{smooth}{limit}, $limits{$customer}[1], '... beside the bucket';
 }
 is_deeply [sort keys %{report()}], ['smooth'], 'nobody has no month';
-shows $nginx->get('/', 'X-API-Key' => 'made-up'), 200, {resource => 'smooth', limit => 5}, '... and a small bucket';
+my $nobody = $nginx->get('/', 'X-API-Key' => 'made-up');
+ok !defined limits($nobody)->{limit}, '... and nothing to be shown';
+is report('X-API-Key' => 'made-up')->{smooth}{limit}, 5, '... but a small bucket';
 
 my $http = $nginx->http;
 my @at_once = map { $http->get('/', 'X-API-Key' => 'k-mona') } 1 .. 30;
 my ($refused) = grep { $_->status == 429 } @at_once;
-shows $refused, 429, {resource => 'smooth', limit => 10, remaining => 0, retry_after => 1}, 'not the whole month at once';
+shows $refused, 429, {resource => 'month', limit => 10_000, retry_after => 1}, 'not the whole month at once';
 my $passed = 1 + grep { $_->status == 200 } @at_once;
 wait_until { $shards->used('rl:month/monthc:user:mona') == $passed } what => 'the month: only what has passed';
 is $nginx->get("/$_", 'X-API-Key' => 'k-hubot')->status, $_, "the application answers $_" for 304, 404, 500, 502, 503, 504;
