@@ -67,8 +67,10 @@ void check_rate(std::string_view text) {
         require(error == RateError::none);
         require(rate.limit == expected.limit && same_period(rate, expected));
         Rate again;
-        const std::string period = rate.calendar != Calendar::none ? std::string(to_string(rate.calendar)) : std::to_string(rate.period) + "s";
-        require(parse_rate(std::to_string(rate.limit) + "r/" + period, WindowKind::clock, again) == RateError::none);
+        const std::string period = rate.calendar != Calendar::none ? std::string(to_string(rate.calendar))
+                                                                   : std::to_string(rate.period) + "s";
+        require(parse_rate(std::to_string(rate.limit) + "r/" + period, WindowKind::clock, again) ==
+                RateError::none);
         require(again.limit == rate.limit && same_period(again, rate));
         require((parse_rate(text, WindowKind::first, again) == RateError::calendar_without_clock) ==
                 (rate.calendar != Calendar::none));

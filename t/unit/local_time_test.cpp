@@ -75,8 +75,8 @@ TEST(LocalTime, WeeksBeginOnMondaysAndMonthsOnTheFirst) {
 TEST(LocalTime, EndsWhereTheNextDateBeginsInAnyZone) {
     for (const char* rules :
          {"UTC0", berlin, "EET-2EEST,M3.5.0/0,M10.5.0/0", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
-          "<+00>0<+02>-2,M3.5.0/1,M10.5.0/3", "NST3:30NDT,M3.2.0/0:01,M11.1.0/0:01", "<-03>3<-02>,M10.3.0/0,M2.3.0/0",
-          "<+14>-14", "<-12>12"}) {
+          "<+00>0<+02>-2,M3.5.0/1,M10.5.0/3", "NST3:30NDT,M3.2.0/0:01,M11.1.0/0:01",
+          "<-03>3<-02>,M10.3.0/0,M2.3.0/0", "<+14>-14", "<-12>12"}) {
         const Zone zone(rules);
         for (const Calendar unit : {Calendar::day, Calendar::week, Calendar::month}) {
             LocalTime kept;

@@ -54,8 +54,8 @@ TEST(Rate, WeeksAndMonthsAreOfTheCalendar) {
         EXPECT_EQ(parse_rate("90000000" + text, WindowKind::clock, other), RateError::limit_range);
     }
     Rate other{7, 8};
-    for (const char* text : {"5r/1month", "5r/months", "5r/Month", "5r/mon", "5r/month ", "5r/2week", "5r/weeks",
-                             "5r/w", "5r/day"}) {
+    for (const char* text : {"5r/1month", "5r/months", "5r/Month", "5r/mon", "5r/month ", "5r/2week",
+                             "5r/weeks", "5r/w", "5r/day"}) {
         EXPECT_EQ(parse_rate(text, WindowKind::clock, other), RateError::syntax) << text;
         EXPECT_EQ(parse_rate(text, WindowKind::local_day, other), RateError::syntax) << text;
     }

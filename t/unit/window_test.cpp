@@ -1,5 +1,5 @@
-#include "core/limit/rate.h"
 #include "core/limit/window.h"
+#include "core/limit/rate.h"
 
 #include <ctime>
 
@@ -52,7 +52,8 @@ TEST(Window, WeeksBeginOnMondays) {
     for (const Millis at : {monday, monday + 1, monday + week / 2, monday + week - 1}) {
         EXPECT_EQ(propose_reset(WindowKind::week, longest(Calendar::week), at), monday + week);
     }
-    EXPECT_EQ(propose_reset(WindowKind::week, longest(Calendar::week), 0), 4 * 86'400'000) << "the first Monday";
+    EXPECT_EQ(propose_reset(WindowKind::week, longest(Calendar::week), 0), 4 * 86'400'000)
+        << "the first Monday";
 }
 
 TEST(Window, MonthsEndWithTheCalendars) {
@@ -61,7 +62,8 @@ TEST(Window, MonthsEndWithTheCalendars) {
             const Millis begin = begin_of(year, month);
             const Millis end = begin_of(year, month + 1);
             for (const Millis at : {begin, begin + 1, (begin + end) / 2, end - 86'400'000, end - 1}) {
-                ASSERT_EQ(propose_reset(WindowKind::month, longest(Calendar::month), at), end) << year << ' ' << month;
+                ASSERT_EQ(propose_reset(WindowKind::month, longest(Calendar::month), at), end)
+                    << year << ' ' << month;
                 ASSERT_TRUE(is_open({0, end}, longest(Calendar::month), at));
             }
         }

@@ -56,7 +56,12 @@ struct LimitSetup {
     Enforced enforced = Enforced::yes;
     bool reserves = false;  ///< before the request what that says, if it says so
 
-    bool by_clock() const { return window != "first"; }
+    WindowKind windows() const {
+        return window == "first"   ? WindowKind::first
+               : window == "clock" ? WindowKind::clock
+                                   : WindowKind::local_day;
+    }
+    bool by_clock() const { return is_by_clock(windows()); }
 };
 
 struct Setup {

@@ -66,7 +66,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
         if (limit.running) {
             (void)parse_slots(limit.rate, rate);
         } else {
-            (void)parse_rate(limit.rate, limit.by_clock() ? WindowKind::clock : WindowKind::first, rate);
+            (void)parse_rate(limit.rate, limit.windows(), rate);
         }
         period_ = rate.period;
         limit_ = std::max(limit_, rate.limit);

@@ -72,7 +72,7 @@ ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), mach
     for (const Setup& setup : plan.setups) {
         for (const LimitSetup& limit : setup.limits) {
             Rate rate;
-            if (limit.running || parse_rate(limit.rate, limit.by_clock() ? WindowKind::clock : WindowKind::first, rate) != RateError::none) {
+            if (limit.running || parse_rate(limit.rate, limit.windows(), rate) != RateError::none) {
                 continue;
             }
             may_expire_ = may_expire_ || limit.burst != 0 || limit.by_clock() || rate.period < 3600;

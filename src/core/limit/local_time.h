@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/limit/rate.h"
+#include "core/limit/calendar.h"
 
 namespace rate_limit {
 
@@ -10,8 +10,8 @@ namespace rate_limit {
 /// know the zone (tzset()).
 class LocalTime {
 public:
-    /// The end of the day, week or month that `now` is in: when the date of the next one begins. Weeks begin on
-    /// Mondays. Above `now` by at most longest(unit).
+    /// The end of the day, week or month that `now` is in: when the date of the next one begins. Weeks begin
+    /// on Mondays. Above `now` by at most longest(unit).
     Millis end_of(Calendar unit, Millis now) noexcept;
 
 private:

@@ -67,7 +67,7 @@ RateError parse_rate(std::string_view text, WindowKind windows, Rate& rate) noex
     if (calendar != Calendar::none) {
         const RateError error = local || windows == WindowKind::clock ? RateError::none
                                 : windows == WindowKind::bucket       ? RateError::calendar_of_bucket
-                                                                : RateError::calendar_without_clock;
+                                                                      : RateError::calendar_without_clock;
         rate = error == RateError::none ? Rate{limit, longest(calendar), calendar} : rate;
         return error;
     }
@@ -101,10 +101,12 @@ const char* describe(RateError error) noexcept {
         case RateError::period_range:
             return "the period of a rate must be from 1s to 366d";
         case RateError::calendar_without_clock:
-            return "a week or a month is one of the calendar: add \"window=clock\", or \"window=local\", or write "
+            return "a week or a month is one of the calendar: add \"window=clock\", or \"window=local\", or "
+                   "write "
                    "a number of days";
         case RateError::calendar_of_bucket:
-            return "a token bucket has no weeks and no months: write a number of days, or remove \"burst=\" and "
+            return "a token bucket has no weeks and no months: write a number of days, or remove \"burst=\" "
+                   "and "
                    "add \"window=clock\"";
         case RateError::not_local:
             return "windows of the local time are days, weeks or months, such as 1000r/d, 5000r/week, "

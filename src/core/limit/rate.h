@@ -1,16 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "core/limit/window.h"
 
 namespace rate_limit {
-
-/// Periods that a calendar has, which are not all of one length.
-enum class Calendar : std::uint8_t { none, day, week, month };
-constexpr std::size_t calendars = 4;
 
 /// How much one client may spend in one window.
 struct Rate {
@@ -21,20 +16,6 @@ struct Rate {
 
 constexpr std::int64_t max_limit = 1'000'000'000'000;
 constexpr std::int64_t max_period = 366LL * 24 * 3600;
-
-/// No such period is longer, in seconds, nor where a zone puts its clock back by up to two hours in it.
-constexpr std::int64_t longest(Calendar unit) noexcept {
-    const std::int64_t days = unit == Calendar::day ? 1 : unit == Calendar::week ? 7 : 31;
-    return days * seconds_of_day + 2 * 3600;
-}
-
-/// The word for it in a rate, and for operators; `none` has none.
-constexpr std::string_view to_string(Calendar unit) noexcept {
-    return unit == Calendar::day     ? "day"
-           : unit == Calendar::week  ? "week"
-           : unit == Calendar::month ? "month"
-                                     : "";
-}
 
 /// The kind of the windows of such periods, where those of others are of this kind.
 constexpr WindowKind kind_in(Calendar unit, WindowKind others) noexcept {
@@ -60,8 +41,8 @@ enum class RateError : std::uint8_t {
 
 /// Parses `Nr/PERIOD`, where PERIOD is an optional count and one of s, m, h, d: `10r/s`, `100r/10s`; or, for
 /// limits whose windows go by the clock (WindowKind::clock) or by a time zone (local_day), `week` or `month`.
-/// Of a time zone it is one of these, or `d`. Accepts no sign, space or fraction. Writes to `rate` only when it
-/// returns RateError::none.
+/// Of a time zone it is one of these, or `d`. Accepts no sign, space or fraction. Writes to `rate` only when
+/// it returns RateError::none.
 RateError parse_rate(std::string_view text, WindowKind windows, Rate& rate) noexcept;
 
 /// Parses how many requests may run at a time, as a rate with the period that slots have; else

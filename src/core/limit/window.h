@@ -3,16 +3,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/limit/calendar.h"
+
 namespace rate_limit {
 
-/// Milliseconds; points in time count from the UTC epoch.
-using Millis = std::int64_t;
-
 enum class WindowKind : std::uint8_t {
-    first,   ///< a window opens with the first charge and lasts one period
-    clock,   ///< the windows are the periods of the UTC clock, counted from the epoch
-    week,    ///< the windows are the weeks of the UTC calendar, from Monday on
-    month,   ///< and its months
+    first,        ///< a window opens with the first charge and lasts one period
+    clock,        ///< the windows are the periods of the UTC clock, counted from the epoch
+    week,         ///< the windows are the weeks of the UTC calendar, from Monday on
+    month,        ///< and its months
     local_day,    ///< the windows are the days of the time zone that the process runs in: see LocalTime
     local_week,   ///< and its weeks
     local_month,  ///< and its months
@@ -27,11 +26,11 @@ constexpr bool is_by_clock(WindowKind kind) noexcept {
 
 /// What follows the period in the keys of a kind, so that two kinds never share one.
 constexpr std::string_view suffix_of(WindowKind kind) noexcept {
-    return kind == WindowKind::first       ? ""
-           : kind == WindowKind::bucket    ? "b"
-           : kind == WindowKind::slots     ? "n"
+    return kind == WindowKind::first      ? ""
+           : kind == WindowKind::bucket   ? "b"
+           : kind == WindowKind::slots    ? "n"
            : kind < WindowKind::local_day ? "c"
-                                           : "l";
+                                          : "l";
 }
 
 /// What a window counts stops here, a number that Lua holds exactly: see lua/charge.lua. A sum stops there,
@@ -58,15 +57,8 @@ Millis latest_reset(std::int64_t period, Millis now) noexcept;
 /// True while now < reset <= latest_reset(period, now).
 bool is_open(const Window& window, std::int64_t period, Millis now) noexcept;
 
-constexpr std::int64_t seconds_of_day = 86'400;
-
-/// The number of the week, from Monday on, that a day is in. Days count from the epoch, a Thursday.
-constexpr std::int64_t week_of(std::int64_t days) noexcept {
-    return (days + 3) / 7;
-}
-
-/// The end of a window that would open now: now + period, or the end of the current period of the clock or the
-/// calendar; of a full bucket, now.
+/// The end of a window that would open now: now + period, or the end of the current period of the clock or
+/// the calendar; of a full bucket, now.
 Millis propose_reset(WindowKind kind, std::int64_t period, Millis now) noexcept;
 
 /// A reset in UTC epoch seconds, rounded up, as clients see it.

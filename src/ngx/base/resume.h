@@ -5,7 +5,8 @@
 
 namespace rate_limit {
 
-/// A request that waits for its answers. While `queued` it stands in the worker's queue of requests to resume.
+/// A request that waits for its answers. While `queued` it stands in the worker's queue of requests to
+/// resume.
 struct Resumable : Place<Resumable> {
     explicit Resumable(ngx_http_request_t* r) noexcept : request(r), of_post_action(r->post_action != 0) {}
 
@@ -28,9 +29,9 @@ bool has_resumable_requests() noexcept;
 /// at any time, and there is nothing to do then.
 void ignore_write(ngx_http_request_t* r) noexcept;
 
-/// Lets a request wait in its phase until it is resumed. It ends where its client leaves; that of post_action,
-/// whose client has its response, stays. nginx may end it at any time: on_end(owner) is called then, and
-/// nothing may resume it from there on. NGX_AGAIN; else a status: the request cannot wait.
+/// Lets a request wait in its phase until it is resumed. It ends where its client leaves; that of
+/// post_action, whose client has its response, stays. nginx may end it at any time: on_end(owner) is called
+/// then, and nothing may resume it from there on. NGX_AGAIN; else a status: the request cannot wait.
 ngx_int_t wait_in_phase(ngx_http_request_t* r, ngx_http_cleanup_pt on_end, void* owner) noexcept;
 
 }  // namespace rate_limit

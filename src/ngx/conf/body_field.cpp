@@ -1,13 +1,11 @@
 #include "ngx/conf/body_field.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/text/readable.h"
 #include "core/value_text.h"
 #include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/key.h"
 #include "ngx/conf/value.h"
 #include "ngx/values/variable_names.h"
 
@@ -274,23 +272,15 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept {
     }
 }
 
-void find_request_fields(ngx_conf_t* cf, const LocationConf& conf) noexcept {
-    if (conf.report) {
-        return;
-    }
-    if (conf.request_fields != nullptr) {
+void find_request_fields(const LocationConf& conf) noexcept {
+    if (conf.request_fields != nullptr && !conf.report) {
         mark_read(*conf.request_fields);
     }
-    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
-        const std::pair<const char*, const Value*> values[] = {
-            {"key", &limit.key->value},   {limit.kind->amount, &limit.rate_text}, {"burst", limit.burst_text},
-            {"store", limit.store_text}, {"reserve", limit.reserve},             {"cost", limit.cost}};
-        for (const auto& [noun, value] : values) {
-            if (value != nullptr) {
-                (void)uses_fields(cf, conf, requests, limit, noun, *value);
-            }
-        }
-    }
+}
+
+void check_request_fields(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& limit, const char* noun,
+                          const Value& value) noexcept {
+    (void)uses_fields(cf, conf, requests, limit, noun, value);
 }
 
 bool reads_responses(const MainConf& main) noexcept {

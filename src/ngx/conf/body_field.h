@@ -11,8 +11,10 @@
 
 namespace rate_limit {
 
+struct LimitLine;
 struct LocationConf;
 struct MainConf;
+struct Value;
 
 /// A variable that bodies give its value. What nginx keeps of the variable points here.
 struct FieldVariable {
@@ -69,9 +71,13 @@ void find_response_costs(ngx_conf_t* cf, LocationConf& conf) noexcept;
 /// Whether it is the name of a variable of responses.
 bool is_response_field(ngx_conf_t* cf, std::string_view name) noexcept;
 
-/// Notes that the location has limits, for which requests are read if it has fields of these. Warns, once for
-/// each line, where a limit names a variable of requests that no line in effect there sets.
-void find_request_fields(ngx_conf_t* cf, const LocationConf& conf) noexcept;
+/// Notes that the location has limits, for which requests are read if it has fields of these.
+void find_request_fields(const LocationConf& conf) noexcept;
+
+/// Warns, once for each line, where a value of a limit names a variable of requests that no line in effect
+/// there sets. `noun`: what the value is.
+void check_request_fields(ngx_conf_t* cf, const LocationConf& conf, const LimitLine& limit, const char* noun,
+                          const Value& value) noexcept;
 
 // Whether there are responses, or requests, to read. Known when all of http is merged.
 bool reads_responses(const MainConf& main) noexcept;

@@ -1,6 +1,7 @@
 #include "ngx/conf/key.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/value_text.h"
 #include "limiter/request/late_watch.h"
@@ -129,6 +130,21 @@ void check_value(ngx_conf_t* cf, const LimitLine& limit, const Value& value, con
     }
 }
 
+/// A report reads no request.
+void check_fields(ngx_conf_t* cf, const LocationConf& conf) noexcept {
+    for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {
+        const std::pair<const char*, const Value*> values[] = {
+            {"key", &limit.key->value},  {limit.kind->amount, &limit.rate_text},
+            {"burst", limit.burst_text}, {"store", limit.store_text},
+            {"reserve", limit.reserve},  {"cost", limit.cost}};
+        for (const auto& [noun, value] : values) {
+            if (value != nullptr) {
+                check_request_fields(cf, conf, limit, noun, *value);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 char* parse_key(ngx_conf_t* cf, ngx_str_t text, Key*& key) noexcept {
@@ -167,6 +183,9 @@ void check_keys(ngx_conf_t* cf, const MainConf& main) noexcept {
 }
 
 void check_values(ngx_conf_t* cf, const LocationConf& conf) noexcept {
+    if (!conf.report) {
+        check_fields(cf, conf);
+    }
     // Limits of the precontent phase may use what those of the access phase have come to.
     const bool none_before = conf.precontent_count == conf.limits->nelts;
     for (const LimitLine& limit : Elements<const LimitLine>(*conf.limits)) {

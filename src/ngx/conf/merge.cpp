@@ -232,7 +232,7 @@ ngx_int_t resolve_limits(ngx_conf_t* cf, LocationConf& conf) noexcept {
     }
     check_values(cf, conf);
     find_response_costs(cf, conf);
-    find_request_fields(cf, conf);
+    find_request_fields(conf);
     return NGX_OK;
 }
 

@@ -240,10 +240,11 @@ void tell_time_zone(ngx_conf_t* cf, const MainConf& main) noexcept {
     std::array<char, 64> zone{};
     (void)localtime_r(&now, &parts);
     (void)std::strftime(zone.data(), zone.size(), "%Z, UTC%z now", &parts);
-    ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
-                  "\"window=local\" in %V:%ui goes by the time zone that nginx runs in (%s): let all machines "
-                  "that share the limit run in the same",
-                  &limit.file, limit.line, zone.data());
+    ngx_log_error(
+        NGX_LOG_NOTICE, cf->log, 0,
+        "\"window=local\" in %V:%ui goes by the time zone that nginx runs in (%s): let all machines "
+        "that share the limit run in the same",
+        &limit.file, limit.line, zone.data());
 }
 
 ngx_int_t share_watches(ngx_conf_t* cf, MainConf& main) noexcept {

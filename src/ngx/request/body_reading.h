@@ -21,8 +21,7 @@ public:
     void read(const ngx_chain_t* chain) noexcept {
         for (; chain != nullptr; chain = chain->next) {
             if (ngx_buf_in_memory(chain->buf)) {
-                read(
-                    view({static_cast<std::size_t>(chain->buf->last - chain->buf->pos), chain->buf->pos}));
+                read(view({static_cast<std::size_t>(chain->buf->last - chain->buf->pos), chain->buf->pos}));
             }
         }
     }

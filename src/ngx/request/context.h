@@ -112,9 +112,7 @@ public:
 
 private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept
-        : LimitedRequest(*main_conf(r), static_cast<OnError>(conf.on_error)),
-          conf_(conf),
-          resumable_(r) {}
+        : LimitedRequest(*main_conf(r), static_cast<OnError>(conf.on_error)), conf_(conf), resumable_(r) {}
 
     void on_all_answered() noexcept override { resume_soon(resumable_); }
     static void on_pool_cleanup(void* self) noexcept;

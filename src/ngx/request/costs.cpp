@@ -13,8 +13,8 @@ namespace rate_limit {
 namespace {
 
 /// Evaluates the cost, unless it is known. True where that was done, and the request counts as 1 or as
-/// nothing because the cost is empty or 0. One that says no number leaves what is reserved. `kept` keeps nginx's
-/// variables; null: they may change.
+/// nothing because the cost is empty or 0. One that says no number leaves what is reserved. `kept` keeps
+/// nginx's variables; null: they may change.
 bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
                    const KeptVariables* kept = nullptr) noexcept {
     if (applied.cost_known) {

@@ -6,9 +6,9 @@
 
 namespace rate_limit {
 
-/// Reads what nginx has kept of a body that something else has read before, a part in each turn of the event loop: it may have any
-/// size, and other requests must not wait for it. Lives in the request's pool; until the body is read the
-/// request waits in its phase.
+/// Reads what nginx has kept of a body that something else has read before, a part in each turn of the event
+/// loop: it may have any size, and other requests must not wait for it. Lives in the request's pool; until
+/// the body is read the request waits in its phase.
 class KeptBody {
 public:
     KeptBody(ngx_http_request_t* r, BodyReading& to) noexcept

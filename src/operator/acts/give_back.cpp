@@ -90,7 +90,8 @@ bool begin(Acting& acting) {
         return false;
     }
     if (!parse_period(acting, of)) {
-        acting.fail(ActError::bad_parameter, "The field \"period\" is a time, such as 3600 or 1h, or day, week or month.");
+        acting.fail(ActError::bad_parameter,
+                    "The field \"period\" is a time, such as 3600 or 1h, or day, week or month.");
         return false;
     }
     return of.period == 0 || choose_period(acting, of);
