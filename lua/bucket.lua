@@ -6,11 +6,12 @@
 -- back soon; one more than twice that longest time away stands for a bucket that is empty now. Anything else stands for a full
 -- one, and gives way to what takes tokens. Another type is left where nothing is taken.
 -- KEYS[1]: a string of these. ARGV: token, fill (how many nanoseconds it takes to refill one token, and all), want, least,
--- parts, and perhaps a receipt, the halves of its mark and microseconds (see core/limit/bucket.h), and the time as TIME says it,
--- seconds and microseconds, for servers where a script may not ask for it.
+-- parts, and perhaps a receipt, the halves of its mark and microseconds, or `last` (see core/limit/bucket.h), and the time as TIME
+-- says it, seconds and microseconds, for servers where a script may not ask for it.
 -- Takes `want`, or what is left; nothing if that is less than `least`; with parts > 1 at most one of so many parts of what is
 -- left, unless `least` is more. With parts 0 takes `want` in any case, as far as this limit reaches. Puts -want back where it is
--- negative, with a receipt as far as that has not been refilled since it was taken. Writes nothing where
+-- negative, with a receipt as far as that has not been refilled since it was taken; with `last` in it nothing, if anything was
+-- taken after it. Writes nothing where
 -- nothing is wanted, but with parts 0, which lets the key live on. Returns {taken, left, missing, wait, time, high, low}:
 -- nanoseconds until the bucket is full, and, where nothing is taken, until `least` fit; microseconds of the epoch; the halves of
 -- how much has been put back; and an eighth number, 1, where another type was in the bucket's place, and has given way to it.
@@ -97,15 +98,24 @@ if want > 0 and parts > 0 then
     end
 end
 if taken < 0 then
-    local worth = -taken * token
+    local worth, last = -taken * token, ARGV[8] == 'last'
     if mark_high then  -- all numbers are modulo 2^64: what is left until the mark may be negative
         local high = (mark_high - back_high - now_high) % half
         high = high < sign and high or high - half
         local rest = high * half + mark_low - back_low - now_low
         rest = rest <= 2 * longest and rest or 0  -- a mark further away is of another count
-        worth = math.min(worth, math.max(rest, at > 0 and worth - (now - at) * 1000 or 0, 0))
+        if last then
+            worth = rest == missing and worth or 0
+        else
+            worth = math.min(worth, math.max(rest, at > 0 and worth - (now - at) * 1000 or 0, 0))
+        end
     end
-    put_back(math.min(worth, missing))
+    worth = math.min(worth, missing)
+    if last then
+        missing = missing - worth  -- as if it had never been taken: then the one before it is the last
+    else
+        put_back(worth)
+    end
 else
     missing = math.max(missing, math.min(missing + taken * token, fill))
 end

@@ -166,7 +166,7 @@ std::string_view CommandWriter::draw(std::string_view key, const Draw& draw, boo
     if (has_receipt) {
         word(static_cast<std::int64_t>(draw.receipt.mark >> 32));
         word(static_cast<std::int64_t>(draw.receipt.mark & 0xffff'ffff));
-        word(draw.receipt.at / 1000);
+        draw.receipt.only_last ? word("last") : word(draw.receipt.at / 1000);
     } else if (told_micros_ != 0) {
         for (int i = 0; i < 3; ++i) {
             word("");

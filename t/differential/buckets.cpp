@@ -52,6 +52,7 @@ BucketReceipt choose_receipt(Both& both, KeyId key) {
     if (chance.below(50) == 0) {
         receipt.mark = chance.bits();
     }
+    receipt.only_last = chance.percent(20);
     return receipt;
 }
 

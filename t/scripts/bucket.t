@@ -92,6 +92,31 @@ subtest 'back, and in any case' => sub {
     is_deeply at($fill, 20), [20, 0, $fill, 0], '... so that it fills in its time';
 };
 
+# With `last` in the receipt all goes back as if it had never been taken, or nothing.
+subtest 'back by the last' => sub {
+    for my $between (0, 1) {
+        $redis->flush;
+        at(0, 4);
+        my $four = mark(0, 4 * $token);
+        at(0, 6);
+        my $six = mark(0, 10 * $token);
+        my $before = $returned;
+        is_deeply at(1000, -4, mark => $four, at => 'last'), [0, 10, 10 * $token - 1000, 0], 'not where others have taken something since';
+        if ($between) {
+            is_deeply at(1000, -4, mark => $four), [0, 14, 6 * $token, 0], 'something else goes back, and is no taking';
+            is_deeply at($token, -6, mark => $six, at => 'last'), [0, 20, 0, 0], '... so the last can still go back, as far as it is not refilled';
+            next;
+        }
+        is_deeply at($token, -6, mark => $six, at => 'last'), [0, 17, 3 * $token, 0], 'the last goes back';
+        is $returned, $before, '... and is not counted';
+        is_deeply at($token, -6, mark => $six, at => 'last'), [0, 17, 3 * $token, 0], '... once';
+        is_deeply at(2 * $token, -4, mark => $four, at => 'last'), [0, 20, 0, 0], '... so that the one before it is the last';
+        is_deeply at(2 * $token, -4, mark => $four, at => 'last'), [0, 20, 0, 0], 'nothing goes back to a full bucket';
+        at(9 * $token, 3);
+        is_deeply at(9 * $token, -3, mark => $six, at => 'last'), [0, 17, 3 * $token, 0], 'nor of what was taken long ago';
+    }
+};
+
 # With a receipt only that goes back which has not been refilled since it was taken: what goes back meanwhile may have been older.
 subtest 'back with a receipt' => sub {
     $redis->flush;

@@ -304,6 +304,48 @@ TEST(BucketAccount, WhatWasTakenBeforeAnOperatorFilledItIsWorthNothing) {
     }
 }
 
+/// A request takes three tokens as the last one, and leaves.
+TEST(BucketAccount, OnlyTheLastGivesBack) {
+    const Bucket bucket = ten_a_second();
+    const auto last = [](const BucketRecord& record) {
+        BucketReceipt receipt = receipt_of(record, now);
+        receipt.only_last = true;
+        return receipt;
+    };
+    BucketRecord record;
+    ASSERT_TRUE(take(record, bucket, now, 5));
+    const BucketReceipt first = last(record);
+    ASSERT_TRUE(take(record, bucket, now, 3));
+    const BucketReceipt second = last(record);
+    BucketRecord untouched = record;
+    give_back(record, bucket, now + 10, 5, first);
+    EXPECT_EQ(record.full_at, untouched.full_at) << "another one has taken something since";
+    give_back(record, bucket, now + 10, 3, second);
+    EXPECT_EQ(record.full_at, untouched.full_at - 3 * bucket.token());
+    give_back(record, bucket, now + 10, 3, second);
+    EXPECT_EQ(record.full_at, untouched.full_at - 3 * bucket.token()) << "once";
+    give_back(record, bucket, now + 20, 5, first);
+    EXPECT_EQ(shown_of(record, bucket, now + 20).used, 0) << "now the first is the last";
+}
+
+TEST(BucketAccount, TheLastIsTheLastWhateverOthersGiveBack) {
+    const Bucket bucket = ten_a_second();
+    BucketRecord record;
+    ASSERT_TRUE(take(record, bucket, now, 5));
+    const BucketReceipt other = receipt_of(record, now);
+    ASSERT_TRUE(take(record, bucket, now, 3));
+    BucketReceipt receipt = receipt_of(record, now);
+    receipt.only_last = true;
+    give_back(record, bucket, now, 5, other);
+    EXPECT_EQ(shown_of(record, bucket, now).used, 3);
+    give_back(record, bucket, now, 3, receipt);
+    EXPECT_EQ(shown_of(record, bucket, now).used, 0);
+    receipt.mark = 0;
+    ASSERT_TRUE(take(record, bucket, now, 3));
+    give_back(record, bucket, now, 3, receipt);
+    EXPECT_EQ(shown_of(record, bucket, now).used, 3) << "nothing is known of what it took";
+}
+
 TEST(BucketAccount, EmptierBucketsAreEvictedLater) {
     const Bucket bucket = ten_a_second();
     BucketRecord fuller;

@@ -112,6 +112,9 @@ TEST(Command, TellsScriptsTheTimeThatTheyMayNotAskFor) {
               call(ScriptName::hold, false, {"me", "1", "2", "3", "4", "5"}));
     EXPECT_EQ(writer.draw("k", {1, 2, -3, 4, 5, {0xfedc'ba98'7654'3210, 7'000}}),
               call(ScriptName::bucket, false, {"1", "2", "-3", "4", "5", "4275878552", "1985229328", "7"}));
+    EXPECT_EQ(
+        writer.draw("k", {1, 2, -3, 4, 5, {0xfedc'ba98'7654'3210, 7'000, true}}),
+        call(ScriptName::bucket, false, {"1", "2", "-3", "4", "5", "4275878552", "1985229328", "last"}));
 }
 
 TEST(Command, MovesABucketOn) {

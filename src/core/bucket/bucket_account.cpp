@@ -117,13 +117,16 @@ void give_back(BucketRecord& record, const Bucket& bucket, Millis now, std::int6
     const Nanos full_at = full_at_of(record, bucket, now);
     count_cut(record, full_at < record.full_at, now);
     const Nanos all = std::min(cost, bucket.burst()) * bucket.token();
-    const Nanos worth =
-        record.counts
-            ? worth_of(receipt,
-                       {record.returned, nanos_of(static_cast<Millis>(record.longest)), nanos_of(now)}, all)
-            : 0;
+    const Nanos worth = record.counts
+                            ? worth_of(receipt,
+                                       {record.returned, nanos_of(static_cast<Millis>(record.longest)),
+                                        nanos_of(now), full_at},
+                                       all)
+                            : 0;
     const Nanos back = std::min(worth, std::max<Nanos>(full_at - nanos_of(now), 0));
-    count_returned(record, back);
+    if (!receipt.only_last) {
+        count_returned(record, back);
+    }
     keep(record, bucket.fill(), now, full_at - back);
 }
 

@@ -96,6 +96,10 @@ Nanos Bucket::more_at(Nanos full_at, Nanos now) const noexcept {
     return lacking == 0 ? now : ready_at(full_at, now, left(full_at, now) + 1);
 }
 
+Nanos Bucket::delay(Nanos full_at, Nanos now, std::int64_t at_once) const noexcept {
+    return at_once < burst_ ? std::max<Nanos>(missing(full_at, now) - at_once * token_, 0) : 0;
+}
+
 bool parse_burst(std::string_view text, std::int64_t& burst) noexcept {
     return parse_digits(text, burst) && burst >= 1 && burst <= max_limit;
 }

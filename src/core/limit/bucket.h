@@ -47,6 +47,11 @@ struct BucketReceipt {
     std::uint64_t mark = 0;
 
     Nanos at = 0;  ///< when it was taken, or before that; 0: not known
+
+    /// It is worth nothing once others have taken something after it. Where what others have given back was
+    /// not known as it was taken, as by a plain command, that looks as if they had. What goes back so is not
+    /// counted as given back, as if it had never been taken: then the receipt before it is the last one.
+    bool only_last = false;
 };
 
 /// The count of a bucket when something goes back to it.
@@ -54,6 +59,7 @@ struct BucketCount {
     std::uint64_t returned = 0;  ///< has been given back until now
     Nanos longest = 0;           ///< that any of the limits that share the bucket takes to fill it
     Nanos now = 0;
+    Nanos full_at = 0;  ///< when it is full again
 };
 
 /// The worth of `cost` nanoseconds of refilling that go back: what has been refilled of them is there
@@ -64,7 +70,15 @@ struct BucketCount {
 /// what has gone back since, as far as that was older. Both say how much at least is not refilled yet, and so
 /// does the greater one. As nothing that goes back has been refilled, no more than burst + rate * T are taken
 /// for good in any time T.
+///
+/// What is taken moves the mark of the next receipt on, and what goes back does not: a receipt is the last
+/// one as long as its mark is what a new one would have.
 constexpr Nanos worth_of(const BucketReceipt& receipt, const BucketCount& count, Nanos cost) noexcept {
+    if (receipt.only_last) {
+        const bool is_last =
+            receipt.mark != 0 && receipt.mark == static_cast<std::uint64_t>(count.full_at) + count.returned;
+        return is_last ? std::min(std::max<Nanos>(count.full_at - count.now, 0), cost) : 0;
+    }
     if (receipt.mark == 0) {
         return cost;
     }
@@ -114,6 +128,10 @@ public:
 
     /// When there will be one token more than now; of a full bucket `now`.
     Nanos more_at(Nanos full_at, Nanos now) const noexcept;
+
+    /// How long a request waits for its turn that has left the bucket so: until no more than `at_once` tokens
+    /// of those used are left to refill.
+    Nanos delay(Nanos full_at, Nanos now, std::int64_t at_once) const noexcept;
 
 private:
     Bucket(std::int64_t burst, Nanos token) noexcept : burst_(burst), token_(token) {}
