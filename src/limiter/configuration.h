@@ -88,6 +88,7 @@ struct Limit {
     bool variable_burst;  // each request brings its own burst
     Rate rate;            // meaningless where it is variable
     std::int64_t burst;   // 0: it is variable, or windows count
+    std::int64_t delay;  // so many tokens of the burst pass at once, and what is above waits; 0: nothing does
 
     const NamedMode* mode;
     std::uint64_t lease;  // tokens taken at a time; lease_auto: as many as it takes

@@ -23,6 +23,7 @@ enum class WorkerPart : unsigned char {
     minutes,
     occupancy,
     connection_room,
+    delays,
     end
 };
 

@@ -47,7 +47,7 @@ my @values = (
     (map { ["rate_limit 1r/s status=$_", qr/invalid status ".*" in "rate_limit"/, qr/it is a status code from 400 to 599/] }
         '', '399', '600', '200', 'x', '-429', '4290', '$arg_a', '429,503', 'off'),
     ['rate_limit 1r/s store=', qr/empty store in "rate_limit"/, qr/it is "local", the name of a "rate_limit_redis" block, or a variable that holds its name/],
-    (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes burst=, name=, key=, window=/] }
+    (map { ["rate_limit 1r/s $_", qr/unknown parameter ".*" in "rate_limit"/, qr/it takes burst=, delay=, name=, key=, window=/] }
         'delays=5', 'Name=a', '=a', '"name =a"'),
     (map { ["rate_limit 1r/s $_", qr/invalid parameter ".*" in "rate_limit"/, qr/write NAME=VALUE/] } 'nodelay', '""', 'off'),
 

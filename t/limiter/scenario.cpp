@@ -30,7 +30,7 @@ bool Scenario::stop(WorkerProcess& worker, Msec at_most) {
     const bool ended = until(
         [&] {
             for (const auto& request : requests_) {
-                if (request->is_of(worker) && request->is_decided() && !request->is_over()) {
+                if (request->is_of(worker) && request->is_concluded() && !request->is_over()) {
                     request->end();
                 }
             }
@@ -124,7 +124,7 @@ ClientRequest& Scenario::begin(RequestSetup request, WorkerProcess* at) {
 
 std::string Scenario::ask(RequestSetup request, WorkerProcess* at) {
     ClientRequest& asking = begin(std::move(request), at);
-    until([&asking] { return asking.is_decided(); });
+    until([&asking] { return asking.is_concluded(); });
     if (asking.is_admitted()) {
         asking.end();
     }

@@ -12,11 +12,12 @@
 
 namespace rate_limit::world {
 
-ClientRequest::ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided)
+ClientRequest::ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided, Decided turn)
     : LimitedRequest(worker.configuration(), setup.on_error.value_or(worker.configuration().on_error())),
       worker_(worker),
       setup_(std::move(setup)),
-      tell_(std::move(decided)) {
+      tell_(std::move(decided)),
+      tell_turn_(std::move(turn)) {
     const std::size_t room = worker.configuration().limits.size();
     char* const applied = allocate(memory_, room * sizeof(AppliedLimit));
     char* const verdicts = allocate(memory_, room * sizeof(Verdict));
@@ -55,6 +56,7 @@ void ClientRequest::apply(const Limit& limit) {
     applied.client_key = setup_.key;
     applied.cost = setup_.cost;
     applied.cost_known = true;
+    applied.dry_run = limit.enforced == Enforced::dry_run;
     if (limit.rate.limit == 0) {
         close(applied, limit.rate, now_millis());
         return;
@@ -74,7 +76,17 @@ void ClientRequest::apply(const Limit& limit) {
 }
 
 void ClientRequest::conclude() {
+    if (is_decided()) {
+        take_turn(*this);
+        if (tell_turn_) {
+            tell_turn_(*this);
+        }
+        return;
+    }
     decide(*this, 0);
+    if (!is_refusal(outcome)) {
+        (void)await_turn(*this, 0);
+    }
     for (std::size_t i = 0; i < count(); ++i) {
         applied(i).verdict.due = is_charged(*this, applied(i)) ? applied(i).cost : 0;
     }
@@ -117,7 +129,14 @@ void ClientRequest::abort() {
     if (over_) {
         return;
     }
-    worker_.loop().turn([this] { let_go(); });
+    worker_.loop().turn([this] {
+        stop_waiting();
+        if (has_left_queue() && !settled) {
+            leave_queue(*this);
+            count_request(*this);
+        }
+        let_go();
+    });
 }
 
 Quota ClientRequest::quota(std::size_t limit) const noexcept {

@@ -53,27 +53,31 @@ class ClientRequest final : public LimitedRequest {
 public:
     using Decided = std::function<void(ClientRequest&)>;
 
-    /// `decided` is called once, as soon as all limits have
-    /// decided, perhaps before begin() returns.
+    /// `decided` is called once, as soon as all limits have decided, perhaps before begin() returns; and
+    /// `turn` when it has come to its turn, if it waits for that then.
     ClientRequest(WorkerProcess& worker, std::string key, std::int64_t cost, Decided decided = {})
         : ClientRequest(worker, RequestSetup(std::move(key), cost), std::move(decided)) {}
-    ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided = {});
+    ClientRequest(WorkerProcess& worker, RequestSetup setup, Decided decided = {}, Decided turn = {});
     ~ClientRequest();
 
     void begin();
 
-    /// It has been admitted, and its response has ended. `exempt`: by a status for which nothing is charged.
-    /// What is reserved stays reserved.
+    /// It has been admitted, its turn has come, and its response has ended. `exempt`: by a status for which
+    /// nothing is charged. What is reserved stays reserved.
     void end(bool exempt = false);
 
     /// Its response says that it has cost something else than was known before, or reserved.
     void end_at_cost(std::int64_t cost);
 
-    /// The client has gone before the limits have decided, or nothing has come of the request.
+    /// The client has gone before the limits have decided, or its turn has come, or nothing has come of the
+    /// request.
     void abort();
 
     bool is_decided() const noexcept { return decided_at_ != 0; }
     bool is_admitted() const noexcept { return is_decided() && !is_refusal(outcome); }
+
+    /// It has been refused, or goes on: it waits for its turn no longer.
+    bool is_concluded() const noexcept { return is_decided() && !waiting(); }
 
     /// Nothing more comes of it.
     bool is_over() const noexcept { return over_ || (is_decided() && !is_admitted()); }
@@ -86,7 +90,7 @@ public:
     Msec waited() const noexcept { return decided_at_ - begun_at_; }
 
 private:
-    void on_all_answered() noexcept override { resume_->set_to_end_of_turn(); }
+    void on_wait_over() noexcept override { resume_->set_to_end_of_turn(); }
     void on_unchecked(const AppliedLimit& applied, const char* reason) noexcept override;
     std::uint64_t id_of(const AppliedLimit& applied) const noexcept override;
     bool applies(const Limit& limit) const;
@@ -97,6 +101,7 @@ private:
     WorkerProcess& worker_;
     const RequestSetup setup_;
     const Decided tell_;
+    const Decided tell_turn_;
     Msec begun_at_ = 0;
     Msec decided_at_ = 0;  // 0: not yet
     bool over_ = false;

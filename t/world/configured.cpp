@@ -135,6 +135,7 @@ void Configured::add_limit(const LimitSetup& setup) {
         throw std::invalid_argument(setup.rate + ": " + describe(error));
     }
     limit.burst = setup.burst;
+    limit.delay = setup.delay;
     limit.mode = limit.kind->mode != nullptr ? limit.kind->mode : called(setup.mode, named_modes, "mode");
     if (limit.burst != 0 && limit.mode->redis_bucket == nullptr) {
         throw std::invalid_argument("the mode " + setup.mode + " counts by no bucket");

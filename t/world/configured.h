@@ -54,7 +54,8 @@ struct LimitSetup {
     std::string window = "first";  ///< as the parameter says it
     bool running = false;          ///< rate_limit_concurrency: the rate is a number
     Enforced enforced = Enforced::yes;
-    bool reserves = false;  ///< before the request what that says, if it says so
+    bool reserves = false;   ///< before the request what that says, if it says so
+    std::int64_t delay = 0;  ///< as Limit has it; of the modes with buckets not in `lease`
 
     WindowKind windows() const {
         return window == "first"   ? WindowKind::first

@@ -96,6 +96,11 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     const bool outlasts = period_ >= 3600 && !limit.by_clock();
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
+    const TrafficPlan& traffic = plan.traffic;
+    const bool stay = traffic.limits.size() == 1 && traffic.exempt == 0 && traffic.costs_later == 0 &&
+                      traffic.reserve == 0 && setups.size() == 1;
+    const bool is_known = traffic.aborted == 0 && plan.servers.faults.empty() && plan.machines.faults.empty();
+    at_once_ = stay && (local_ || is_known) ? std::min(limit.delay, limit.burst) : 0;
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
     lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
     // Between the servers of a cluster keys move with their slots.
@@ -244,6 +249,41 @@ void LimitTruths::check_bucket(const Claim& claim) {
         if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(claim.key)) {
             fail(claim.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
                                 " in " + text(period_) + " s and " + text(limit_));
+            return;
+        }
+    }
+}
+
+/// As check_bucket(), of the times at which requests go on: no more than `at_once_`, or the cost of the
+/// first, and the rate. On one machine they go on in the order in which they came. Clocks are of
+/// milliseconds.
+void LimitTruths::check_queue(const Claim& claim, Micros waits) {
+    constexpr Micros clock = 1'000;
+    if (at_once_ == 0) {
+        return;
+    }
+    std::vector<Taken>& taken = taken_[claim];
+    taken.back().waits = waits;
+    std::int64_t sum = 0;
+    std::int64_t most = at_once_;
+    Micros earliest = taken.back().begun + waits;
+    Micros latest = taken.back().decided + waits;
+    for (std::size_t i = taken.size(); i-- > 0;) {
+        const Taken& each = taken[i];
+        if (local_ && each.cost != 0 &&
+            each.decided + each.waits > taken.back().decided + waits + 2 * clock + gained_) {
+            fail(claim.key, "a request goes on before one that came before it");
+            return;
+        }
+        sum += each.cost;
+        most = std::max(most, each.cost);
+        earliest = std::min(earliest, each.begun + each.waits);
+        latest = std::max(latest, each.decided + each.waits);
+        const Micros span = latest - earliest + 2 * clock + gained_;
+        const std::int64_t filled = span * filled_ / (period_ * 1'000'000) + 1;
+        if (sum > most + filled) {
+            fail(claim.key, text(sum) + " go on in " + text(span) + " us by a queue of " + text(filled_) +
+                                " in " + text(period_) + " s, of which " + text(at_once_) + " pass at once");
             return;
         }
     }

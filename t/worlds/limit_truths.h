@@ -50,6 +50,9 @@ public:
     /// window. `begun` and `decided` say when. Returns its number among those of its claim.
     std::size_t admit(const Claim& claim, std::int64_t cost, Millis reset, Micros begun, Micros decided);
 
+    /// The request of the last admit() waits so long for its turn.
+    void check_queue(const Claim& claim, Micros waits);
+
     /// The request of this number has ended, and gives back so much of what has let it in.
     void give_back(const Claim& claim, std::size_t number, std::int64_t cost, Millis reset);
 
@@ -100,6 +103,7 @@ private:
         std::int64_t cost;  // 0: given back
         Micros begun;
         Micros decided;
+        Micros waits = 0;  // for its turn
     };
 
     void check_bucket(const Claim& claim);
@@ -131,6 +135,8 @@ private:
     bool gives_back_ = false;  // each request by itself
     bool lasts_ = false;
     bool stores_more_ = false;
+    std::int64_t at_once_ =
+        0;  // tokens that pass at once, in a queue of which is known who leaves it; else 0
     std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
     std::map<Claim, std::vector<Taken>> taken_;
     std::map<Claim, std::int64_t> running_;

@@ -51,9 +51,9 @@ void Traffic::use_up() {
 
 void Traffic::check_decided() {
     for (const Visit& visit : visits_) {
-        if (!visit.request->is_over() && !visit.request->is_decided()) {
+        if (!visit.request->is_over() && !visit.request->is_concluded()) {
             truths_.fail("key " + std::to_string(visit.key) + ": a request that came at " +
-                         std::to_string(visit.begun) + " is still not decided");
+                         std::to_string(visit.begun) + " still waits");
         }
     }
 }

@@ -9,6 +9,9 @@ namespace {
 /// How long a request may wait beyond its timeout: timers fire by the millisecond.
 constexpr Micros late = 2'000;
 
+/// So long a client waits for its turn.
+constexpr Micros client_waits = 4 * second;
+
 /// By then a store has been told what is owed, or it is counted as lost, also where an outage has lasted for
 /// half of that time.
 constexpr Micros told_within = 20'000'000;
@@ -163,8 +166,9 @@ void Traffic::begin_request(const Arrival& arrival, const Machines::Choice& at) 
     RequestSetup setup("client" + std::to_string(arrival.key), arrival.cost);
     setup.reserve = arrival.reserve;
     visit.reserve = arrival.reserve.value_or(0);
-    visit.request = std::make_unique<ClientRequest>(*at.worker, std::move(setup),
-                                                    [this, &visit](ClientRequest&) { decided(visit); });
+    visit.request = std::make_unique<ClientRequest>(
+        *at.worker, std::move(setup), [this, &visit](ClientRequest&) { decided(visit); },
+        [this, &visit](ClientRequest&) { come_to_turn(visit); });
     begin(visit);
 }
 
@@ -225,13 +229,56 @@ void Traffic::decided(Visit& visit) {
     }
     if (request.is_admitted()) {
         admitted(visit);
-        const bool ordinary = visit.purpose == Purpose::ordinary;
-        const Micros runs = 1 + (ordinary ? chance_.below(plan_.traffic.longest) : 0);
-        visit.next = events_.in(runs, [this, &visit] { end_request(visit); });
+        request.waiting() ? wait_for_turn(visit) : run(visit);
     } else {
         note_recent(visit);
         come_again();
     }
+}
+
+void Traffic::run(Visit& visit) {
+    const bool ordinary = visit.purpose == Purpose::ordinary;
+    const Micros runs = 1 + (ordinary ? chance_.below(plan_.traffic.longest) : 0);
+    visit.next = events_.in(runs, [this, &visit] { end_request(visit); });
+}
+
+/// Some clients leave, and all for whom it takes too long.
+void Traffic::wait_for_turn(Visit& visit) {
+    const Micros turn = static_cast<Micros>(visit.request->delay) * 1000;
+    if (turn > client_waits || chance_.percent(10)) {
+        visit.next =
+            events_.in(chance_.below(std::min(turn, client_waits)), [this, &visit] { leave_queue(visit); });
+    }
+}
+
+/// A worker that stalls, or has more to let go on than one turn takes, is late; one that has read its clock a
+/// while before its turn is early by that.
+void Traffic::come_to_turn(Visit& visit) {
+    events_.cancel(visit.next);
+    turns_.count_reason();
+    const Micros turn = visit.decided + static_cast<Micros>(visit.request->delay) * 1000;
+    const Micros others = static_cast<Micros>(visits_.size() / Delays::most_a_turn) * 1000;
+    const Micros early = 1'000 + plan_.machines.clocks.front().read_before;  // all have the same
+    const bool in_time = events_.now() >= turn - early && events_.now() <= turn + late + others;
+    if (!in_time && visit.worker->loop().stalled_until() < visit.decided) {
+        truths_.fail("a request came to its turn of " + std::to_string(turn) + " at " +
+                     std::to_string(events_.now()));
+    }
+    log_.add("key ", visit.key, " comes to its turn");
+    run(visit);
+}
+
+/// Its client does not wait any longer.
+void Traffic::leave_queue(Visit& visit) {
+    if (visit.worker->loop().stalls()) {
+        visit.next = events_.at(visit.worker->loop().stalled_until(), [this, &visit] { leave_queue(visit); });
+        return;
+    }
+    log_.add("key ", visit.key, " leaves its queue");
+    end(visit);
+    turns_.count_reason();
+    visit.request->abort();
+    settled(visit);
 }
 
 void Traffic::check_headers(const Visit& visit) {
@@ -282,6 +329,7 @@ void Traffic::admitted(Visit& visit) {
             limit.enter(visit.key, visit.known[number], visit.begun, events_.now());
             visit.numbers[number] = limit.admit(claim_of(visit, limit), cost_before(visit, applied),
                                                 applied.verdict.window.reset, visit.begun, events_.now());
+            limit.check_queue(claim_of(visit, limit), static_cast<Micros>(visit.request->delay) * 1000);
         }
     }
 }
@@ -323,6 +371,11 @@ void Traffic::end_request(Visit& visit) {
     } else {
         visit.request->end(chance_.percent(plan_.traffic.exempt));
     }
+    settled(visit);
+}
+
+/// What each limit charges is known.
+void Traffic::settled(Visit& visit) {
     note_recent(visit);
     let_go(visit);
     for (std::size_t i = 0; i < visit.request->count(); ++i) {

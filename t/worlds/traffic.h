@@ -37,7 +37,7 @@ public:
     /// They are idle since then: each asks once more. Who is rejected comes back when it was told to.
     void ask_for_more();
 
-    /// Whether each request has been decided: none has come for a while.
+    /// Whether each request has been decided, and has come to its turn: none has come for a while.
     void check_decided();
 
     /// Once more, just before all workers leave: what they have fetched in advance is still at hand then.
@@ -116,7 +116,12 @@ private:
     void check_headers(const Visit& visit);
     void end(Visit& visit);
     void let_go(const Visit& visit);
+    void run(Visit& visit);
+    void wait_for_turn(Visit& visit);
+    void come_to_turn(Visit& visit);
+    void leave_queue(Visit& visit);
     void end_request(Visit& visit);
+    void settled(Visit& visit);
     std::int64_t smallest_limit() const;
     std::int64_t cost_of_users() const;
     void decided_when_well(const Visit& visit);

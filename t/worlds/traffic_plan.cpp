@@ -78,6 +78,11 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
     for (LimitSetup& limit : limits) {
         limit.reserves = reserve != 0;
     }
+    for (LimitSetup& limit : limits) {
+        if (limit.burst != 0 && limit.mode == "charge_refund" && chance.percent(50)) {
+            limit.delay = chance.percent(50) ? 1 : chance.between(1, limit.burst);
+        }
+    }
 }
 
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {

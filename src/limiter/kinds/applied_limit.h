@@ -86,6 +86,7 @@ struct AppliedLimit : WindowPlace {
     Millis known_reset = 0;    ///< end of the window that this machine knew as it asked; 0: it knew none
 
     Holding holding;
+    Millis delay = 0;  ///< it waits so long for its turn by `delay=`, or would without the limit's dry run
     std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs
     Demand demand;  ///< part of the limit that the store is asked for, if for more than the window
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>

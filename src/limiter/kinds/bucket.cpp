@@ -23,6 +23,13 @@ void show_bucket(AppliedLimit& applied, const BucketRecord& record, std::int64_t
     show(applied, {std::max<std::int64_t>(0, shown.used - free), shown.reset});
 }
 
+void note_delay(AppliedLimit& applied, Nanos full_at, Millis now) noexcept {
+    const std::int64_t at_once = applied.limit.delay;
+    if (at_once != 0 && applied.cost != 0) {  // what takes nothing stands in no queue
+        applied.delay = millis_of(applied.bucket->delay(full_at, nanos_of(now), at_once));
+    }
+}
+
 Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) noexcept {
     const Bucket& bucket = *applied.bucket;
     bool admitted = false;
@@ -34,6 +41,9 @@ Admission enter_bucket(AppliedLimit& applied, Holding::Kind kind, Millis now) no
         admitted = take(record, bucket, now, applied.cost);
         full_at = record.reset;
         receipt = receipt_of(record, now);
+        if (admitted && kind == Holding::Kind::reserved) {
+            note_delay(applied, record.full_at, now);
+        }
         show(applied, admitted ? Window{taken, shown_of(record, bucket, now).reset}
                                : refusal_of(record, bucket, now, applied.cost));
     });

@@ -29,6 +29,10 @@ inline constexpr BucketsKind buckets_kind;
 /// request `holds`.
 void show_bucket(AppliedLimit& applied, const BucketRecord& record, std::int64_t holds, Millis now) noexcept;
 
+/// Notes how long the request, which has been let in, waits for its turn by `delay=`: it has left the bucket
+/// to be full at that instant.
+void note_delay(AppliedLimit& applied, Nanos full_at, Millis now) noexcept;
+
 /// Takes the request's cost from the bucket as this machine knows it, if the tokens are there: `reserved`
 /// from one of this machine, `in_flight` in place of a store that does not answer. The verdict gets the
 /// bucket as it was before, unless that is `unchecked` for want of room in the memory.

@@ -45,6 +45,21 @@ void LocalBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     }
 }
 
+std::int64_t LocalBucket::leave_queue(AppliedLimit& applied, Millis now) const noexcept {
+    if (applied.limit.delay == 0) {
+        return Mode::leave_queue(applied, now);
+    }
+    Holding holding = applied.take_holding();
+    holding.receipt.only_last = true;
+    std::int64_t charged = holding.cost;
+    applied.zone->windows().change(applied.id, [&](BucketRecord& record) {
+        const Nanos before = record.full_at;
+        give_back(record, *applied.bucket, now, holding.cost, holding.receipt);
+        charged = record.full_at < before ? 0 : charged;
+    });
+    return charged;
+}
+
 const LocalBucket local_bucket;
 
 }  // namespace rate_limit

@@ -16,6 +16,7 @@ public:
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
+    std::int64_t leave_queue(AppliedLimit& applied, Millis now) const noexcept override;
 };
 
 extern const LocalBucket local_bucket;

@@ -5,8 +5,8 @@
 namespace rate_limit {
 
 /// One way of counting requests against a limit, in one kind of store. A request goes through it from top to
-/// bottom: recall → ask → admit → settle → leave. Stateless; chosen for each limit of a request when its
-/// store is known. The modes stand in mode.cpp, one line each.
+/// bottom: recall → ask → admit → settle (or leave_queue) → leave. Stateless; chosen for each limit of a
+/// request when its store is known. The modes stand in mode.cpp, one line each.
 ///
 /// Defaults fit a limit whose store is not known, or that needs none: nothing is asked, held or charged.
 class Mode {
@@ -50,6 +50,13 @@ public:
     /// The request is settled with the limit, which charges it `due` in all; 0: all that it holds is given
     /// back.
     virtual void settle(AppliedLimit& /*applied*/, std::int64_t /*due*/, Millis /*now*/) const noexcept {}
+
+    /// It leaves before its turn has come by `delay=`: gives back what it holds, or nothing where others have
+    /// taken their places behind it. Returns what stays charged, as far as this machine knows.
+    virtual std::int64_t leave_queue(AppliedLimit& applied, Millis now) const noexcept {
+        settle(applied, 0, now);
+        return 0;
+    }
 
     /// The request ends: it lets go of what it holds to its end.
     virtual void leave(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {}

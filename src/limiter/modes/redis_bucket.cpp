@@ -63,14 +63,17 @@ void charge_primary(AppliedLimit& applied, const Debt& owed) noexcept {
     applied.shard().charges().charge(charge);
 }
 
-/// Nothing goes back if the bucket may have been full since: its tokens are there, or others took them.
+/// Nothing goes back if the bucket may have been full since: its tokens are there, or others took them. Where
+/// the primary alone can say whether it does, memory learns that by its answer.
 void refund_primary(AppliedLimit& applied, const Demand& demand, const Holding& holding, std::int64_t cost,
                     Millis now) noexcept {
     if (holding.reset <= now) {
         return;
     }
-    applied.zone->windows().change(
-        applied.id, [&](BucketRecord& record) { give_back(record, *applied.bucket, now, cost); });
+    if (!holding.receipt.only_last) {
+        applied.zone->windows().change(
+            applied.id, [&](BucketRecord& record) { give_back(record, *applied.bucket, now, cost); });
+    }
     applied.shard().charges().refund_uncounted(applied.key, demand, demand.owed_for(cost), holding.reset,
                                                holding.receipt);
 }
@@ -176,6 +179,7 @@ Admission RedisBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     show(applied, {std::max<std::int64_t>(0, after.used - granted), after.reset});  // it has refilled since
     applied.holding = {granted != 0 ? Holding::Kind::reserved : Holding::Kind::nothing, granted, 0,
                        applied.answer()->window().reset, receipt_of_granted(applied)};
+    note_delay(applied, full_at, now);
     return Admission::admitted;
 }
 
@@ -200,6 +204,14 @@ void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
             charge_primary(applied, owed);
         }
     }
+}
+
+std::int64_t RedisBucket::leave_queue(AppliedLimit& applied, Millis now) const noexcept {
+    BucketReceipt& receipt = applied.holding.receipt;
+    receipt.only_last = applied.limit.delay != 0;
+    const bool has_taken = applied.holding.kind == Holding::Kind::reserved;
+    return receipt.only_last && has_taken && receipt.mark == 0 ? applied.take_holding().cost
+                                                               : Mode::leave_queue(applied, now);
 }
 
 const RedisBucket redis_bucket;

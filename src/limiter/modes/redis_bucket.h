@@ -18,6 +18,7 @@ public:
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override;
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override;
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override;
+    std::int64_t leave_queue(AppliedLimit& applied, Millis now) const noexcept override;
 
 protected:
     static Demand demand_of(const AppliedLimit& applied) noexcept;

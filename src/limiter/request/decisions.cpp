@@ -1,5 +1,8 @@
 #include "limiter/request/decisions.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 
@@ -81,6 +84,13 @@ void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis
         counters.add_both(decided_of(outcome), Decided::unasked);
     } else {
         counters.add(decided_of(outcome));
+    }
+}
+
+void count_cost(Tallies& tallies, const AppliedLimit& applied) noexcept {
+    if (applied.charged > 0) {
+        tallies.counters_of(tally_of(tallies, applied))
+            .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
     }
 }
 
@@ -257,11 +267,44 @@ void charge_due(LimitedRequest& request) noexcept {
             applied.verdict.outcome != Outcome::error_allowed) {
             count_reservation(*request.configuration().tallies, applied);
         }
-        if (applied.charged > 0) {
-            Tallies& tallies = *request.configuration().tallies;
-            tallies.counters_of(tally_of(tallies, applied))
-                .add(Decided::cost, static_cast<std::uint64_t>(applied.charged));
+        count_cost(*request.configuration().tallies, applied);
+    }
+}
+
+bool await_turn(LimitedRequest& request, std::size_t from) noexcept {
+    Millis longest = 0;
+    Millis told = 0;
+    for (std::size_t i = from; i < request.count(); ++i) {
+        AppliedLimit& applied = request.applied(i);
+        told = std::max(told, applied.delay);
+        applied.delay = applied.dry_run ? 0 : applied.delay;
+        longest = std::max(longest, applied.delay);
+    }
+    request.delay += told;
+    return longest != 0 && request.begin_delay(static_cast<Msec>(longest));
+}
+
+void take_turn(LimitedRequest& request) noexcept {
+    Tallies& tallies = *request.configuration().tallies;
+    const auto waited = static_cast<Millis>(request.delayed());
+    for (std::size_t i = 0; i < request.count(); ++i) {
+        const Millis delay = std::exchange(request.applied(i).delay, 0);
+        auto& counters = tallies.delays_of(tally_of(tallies, request.applied(i)));
+        if (delay != 0 && counters) {
+            counters->add(Delaying::delayed);
+            counters->add(Delaying::millis, static_cast<std::uint64_t>(std::min(delay, waited)));
         }
+    }
+}
+
+void leave_queue(LimitedRequest& request) noexcept {
+    take_turn(request);
+    request.settled = true;
+    const Millis now = now_millis();
+    for (std::size_t i = 0; i < request.count(); ++i) {
+        AppliedLimit& applied = request.applied(i);
+        applied.charged = applied.mode->leave_queue(applied, now);
+        count_cost(*request.configuration().tallies, applied);
     }
 }
 

@@ -66,7 +66,7 @@ void LimitedRequest::on_answer(Answer& answer) noexcept {
     }
     longest_ = std::max(longest_, answer.waited());
     if (--pending_ == 0 && !asking_) {
-        on_all_answered();
+        on_wait_over();
     }
 }
 
@@ -81,6 +81,21 @@ void LimitedRequest::stop_waiting() noexcept {
             answer->abandon();
         }
     }
+    if (Delay::waiting()) {
+        Worker::current().part<Delays>().remove(*this);
+        turn_ = msec_now();
+        left_queue_ = true;
+    }
+}
+
+bool LimitedRequest::begin_delay(Msec wait) noexcept {
+    delay_began_ = turn_ = msec_now();
+    return Worker::current().part<Delays>().add(*this, wait);
+}
+
+void LimitedRequest::delay_passed() noexcept {
+    turn_ = msec_now();
+    on_wait_over();
 }
 
 }  // namespace rate_limit

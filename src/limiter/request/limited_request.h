@@ -6,13 +6,14 @@
 #include "core/limit/decision.h"
 #include "limiter/configuration.h"
 #include "limiter/modes/mode.h"
+#include "limiter/waits/delays.h"
 
 namespace rate_limit {
 
 /// One request and the limits that apply to it: how far it has come under each, and what was decided. Whoever
 /// runs the limiter evaluates what the limits say of the request, adds them, and takes it through
 /// decisions.h; it gives the memory, which lives as long as the request.
-class LimitedRequest : private Answer::Owner {
+class LimitedRequest : private Answer::Owner, private Delay {
 public:
     LimitedRequest(const LimitedRequest&) = delete;
     LimitedRequest& operator=(const LimitedRequest&) = delete;
@@ -46,10 +47,21 @@ public:
     void begin_asking() noexcept { asking_ = true; }
     void end_asking() noexcept { asking_ = false; }
 
-    bool waiting() const noexcept { return pending_ != 0; }
+    /// For answers of its stores, or for its turn.
+    bool waiting() const noexcept { return pending_ != 0 || Delay::waiting(); }
 
     /// Lets go of everything that it waits for.
     void stop_waiting() noexcept;
+
+    /// It is let in, and waits for its turn by `delay=`, so many milliseconds from now on; it is told as of a
+    /// last answer. False without memory.
+    bool begin_delay(Msec wait) noexcept;
+
+    /// It has stopped waiting before its turn had come.
+    bool has_left_queue() const noexcept { return left_queue_; }
+
+    /// Milliseconds that it waited for its turn, or has until now, since the last begin_delay().
+    Msec delayed() const noexcept { return (Delay::waiting() ? msec_now() : turn_) - delay_began_; }
 
     /// Gives back what the request holds of its limits: none of them charges it.
     void give_back_all() noexcept;
@@ -67,6 +79,10 @@ public:
     /// The id by which operators know the client; see limiter/client_id.h.
     virtual std::uint64_t id_of(const AppliedLimit& applied) const noexcept = 0;
 
+    /// Milliseconds by `delay=`, as decided: the longest of its limits', of both phases together. Also of
+    /// limits in a dry run, for which nothing waits.
+    Millis delay = 0;
+
     Outcome outcome = Outcome::none;
     bool settled = false;  ///< it holds nothing more: charge_due() has run, or give_back_all()
     bool counted = false;  ///< count_request() has run
@@ -82,11 +98,12 @@ protected:
         verdicts_ = verdicts;
     }
 
-    /// The last answer that it waited for is there, or has failed to come.
-    virtual void on_all_answered() noexcept = 0;
+    /// It waits no longer: the last answer is there, or has failed to come; or its turn has come.
+    virtual void on_wait_over() noexcept = 0;
 
 private:
     void on_answer(Answer& answer) noexcept override;
+    void delay_passed() noexcept override;
 
     const Configuration& configuration_;
     const OnError on_error_;
@@ -95,6 +112,9 @@ private:
     std::size_t count_ = 0;
     std::size_t pending_ = 0;
     bool asking_ = false;
+    bool left_queue_ = false;
+    Msec delay_began_ = 0;
+    Msec turn_ = 0;     // when its turn came, or it left
     Msec longest_ = 0;  // longest wait for an answer since end_wait()
     Msec store_time_ = 0;
 };

@@ -91,6 +91,10 @@ Tallies::Tallies(const Configuration& main)
             found->reservations.emplace(main.zone->counters(), subject_of(limit, store_name));
             others_.reservations.emplace(main.zone->counters(), Counters<Reserving>::others());
         }
+        if (limit.delay != 0 && !found->delays) {
+            found->delays.emplace(main.zone->counters(), subject_of(limit, store_name));
+            others_.delays.emplace(main.zone->counters(), Counters<Delaying>::others());
+        }
         const bool constant = limit.local || limit.store != nullptr;
         limit.tally_without_key =
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
@@ -111,6 +115,10 @@ void Tallies::for_each_name(const Configuration& main, const std::function<void(
             Counters<Reserving>::for_each_name(Counters<Reserving>::others(), fn);
             Counters<Reserving>::for_each_name(subject_of(limit, store_name), fn);
         }
+        if (limit.delay != 0) {
+            Counters<Delaying>::for_each_name(Counters<Delaying>::others(), fn);
+            Counters<Delaying>::for_each_name(subject_of(limit, store_name), fn);
+        }
     });
 }
 
@@ -124,6 +132,7 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
 const Tally* Tallies::others() const noexcept {
     const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
         return tally.counters.is_whole() && (!tally.reservations || tally.reservations->is_whole()) &&
+               (!tally.delays || tally.delays->is_whole()) &&
                (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
     });
     return all_fit ? nullptr : &others_;

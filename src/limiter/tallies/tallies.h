@@ -51,6 +51,15 @@ struct CountersOf<Reserving> {
     static constexpr std::size_t count = static_cast<std::size_t>(Reserving::settled) + 1;
 };
 
+/// Counts of a limit with `delay=`: requests that waited for their turn by it, and how long in all.
+enum class Delaying : unsigned char { delayed, millis };
+
+template <>
+struct CountersOf<Delaying> {
+    static constexpr std::string_view name = "delays";
+    static constexpr std::size_t count = static_cast<std::size_t>(Delaying::millis) + 1;
+};
+
 /// Requests are counted by their outcome, each once, at its end.
 template <>
 struct CountersOf<Outcome> {
@@ -100,6 +109,7 @@ struct Tally {
     Counters<Decided> counters;
     RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
     std::optional<Counters<Reserving>> reservations{};     ///< empty: none of the limits reserves
+    std::optional<Counters<Delaying>> delays{};            ///< empty: none of them has `delay=`
 
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
@@ -140,6 +150,11 @@ public:
     /// Empty: no limit reserves.
     std::optional<Counters<Reserving>>& reservations_of(Tally* tally) noexcept {
         return tally != nullptr ? tally->reservations : others_.reservations;
+    }
+
+    /// Empty: no limit has `delay=`.
+    std::optional<Counters<Delaying>>& delays_of(Tally* tally) noexcept {
+        return tally != nullptr ? tally->delays : others_.delays;
     }
 
     /// Counters of requests without a key. Their store was not sought: a variable one is no_store here.

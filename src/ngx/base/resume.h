@@ -5,8 +5,8 @@
 
 namespace rate_limit {
 
-/// A request that waits for its answers. While `queued` it stands in the worker's queue of requests to
-/// resume.
+/// A request that waits for its answers, or for its turn. While `queued` it stands in the worker's queue of
+/// requests to resume.
 struct Resumable : Place<Resumable> {
     explicit Resumable(ngx_http_request_t* r) noexcept : request(r), of_post_action(r->post_action != 0) {}
 

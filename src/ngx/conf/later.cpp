@@ -14,11 +14,9 @@ constexpr struct {
     Later kind;
     std::string_view word;
 } later_words[] = {
-    {Later::parameter, "delay"},
     {Later::parameter, "penalty"},
     {Later::store, "here"},
     {Later::store, "region"},
-    {Later::variable, "rate_limit_delayed"},
     {Later::variable, "rate_limit_penalty"},
 };
 

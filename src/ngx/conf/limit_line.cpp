@@ -41,6 +41,7 @@ char* parse_own_name(ngx_conf_t* cf, ngx_str_t value, LimitLine& limit) noexcept
 
 constexpr Parameter parameters[] = {
     {"burst", Of::spent, parse_into<parse_burst_text, &LimitLine::burst_text>},
+    {"delay", Of::spent, parse_into<parse_delay, &Limit::delay>},
     {"name", Of::all, parse_own_name},
     {"key", Of::all, parse_into<parse_key, &LimitLine::key>},
     {"window", Of::spent, parse_into<parse_window, &LimitLine::kind>},
@@ -126,6 +127,25 @@ bool repeats(const ngx_str_t* words, ngx_uint_t at) noexcept {
     return false;
 }
 
+/// Requests wait for tokens of a bucket, as far as the line can tell.
+char* check_delay(ngx_conf_t* cf, const LimitLine& limit) noexcept {
+    if (limit.burst_text == nullptr) {
+        return refuse(cf,
+                      "\"delay=\" in \"rate_limit\" lets requests wait for the tokens of a bucket: add "
+                      "\"burst=\", or remove \"delay=\"");
+    }
+    std::int64_t burst = 0;
+    const ngx_str_t text = limit.burst_text->text;
+    if (limit.burst_text->is_constant() && parse_burst(view(text), burst) && limit.delay > burst) {
+        return refuse(
+            cf,
+            "\"delay=%L\" in \"rate_limit\" is above \"burst=%V\", so that nothing would wait: write "
+            "1 to %V, or \"all\", or remove \"delay=\"",
+            limit.delay, &text, &text);
+    }
+    return NGX_CONF_OK;
+}
+
 /// By a burst a token bucket counts. Refuses what does not go with that.
 char* choose_kind(ngx_conf_t* cf, LimitLine& limit) noexcept {
     if (limit.burst_text == nullptr) {
@@ -158,7 +178,9 @@ char* read_line(ngx_conf_t* cf, LimitLine& limit) noexcept {
             return refuse(cf, "duplicate parameter \"%V\" in \"%V\": keep one", &words[i], &words[0]);
         }
     }
-    return choose_kind(cf, limit) == NGX_CONF_OK ? parse_rate_text(cf, words[1], limit) : failed;
+    const bool chosen =
+        (limit.delay == 0 || check_delay(cf, limit) == NGX_CONF_OK) && choose_kind(cf, limit) == NGX_CONF_OK;
+    return chosen ? parse_rate_text(cf, words[1], limit) : failed;
 }
 
 /// Reads a limit of this kind, and adds it to the lines of the block; or takes `off`.

@@ -115,6 +115,18 @@ ngx_int_t check_reserve(ngx_conf_t* cf, const LimitLine& limit) noexcept {
         limit.Limit::mode->name, &limit.file, limit.line);
 }
 
+/// A queue is one of tokens that its store hands out one by one, not in batches.
+ngx_int_t check_queue(ngx_conf_t* cf, const LimitLine& limit) noexcept {
+    if (limit.delay == 0 || limit.Limit::mode == &charge_refund_mode) {
+        return NGX_OK;
+    }
+    return refuse_merged(
+        cf,
+        "\"delay=\" does not go with \"mode=%s\", where machines take tokens in advance, out of turn: write "
+        "\"mode=charge_refund\", or remove \"delay=\" from \"rate_limit\" in %V:%ui",
+        limit.Limit::mode->name, &limit.file, limit.line);
+}
+
 /// Writes once for all requests what the texts begin with that identify its windows, where neither its rate
 /// or burst nor its store is a variable. NGX_ERROR without memory.
 ngx_int_t keep_head(ngx_conf_t* cf, LimitLine& limit) noexcept {
@@ -162,7 +174,8 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
                     &limit.directive, limit.kind->theft, &limit.file, limit.line);
     }
     resolve_store(cf, limit);
-    const bool sound = resolve_burst(cf, limit) == NGX_OK && check_reserve(cf, limit) == NGX_OK;
+    const bool sound = resolve_burst(cf, limit) == NGX_OK && check_reserve(cf, limit) == NGX_OK &&
+                       check_queue(cf, limit) == NGX_OK;
     return sound ? keep_head(cf, limit) : NGX_ERROR;
 }
 

@@ -124,6 +124,21 @@ char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept {
     return NGX_CONF_OK;
 }
 
+char* parse_delay(ngx_conf_t* cf, ngx_str_t text, std::int64_t& delay) noexcept {
+    delay = 1;
+    if (view(text) == "all" || parse_burst(view(text), delay)) {
+        return NGX_CONF_OK;
+    }
+    const bool variable = view(text).find('$') != std::string_view::npos;
+    return refuse_value(cf, "delay", text,
+                        variable ? "it takes no variables: write \"all\", or a whole number"
+                        : view(text) == "0"
+                            ? "0 would let every request wait, also one that comes alone: "
+                              "write \"all\", by which what is above the rate waits"
+                            : "it is \"all\", or how many tokens pass at once: a whole number "
+                              "from 1 to that of \"burst=\"");
+}
+
 char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept {
     mode = find_named(named_modes, text);
     return mode != nullptr ? NGX_CONF_OK : refuse_value(cf, "mode", text, names_of(cf, "it is", named_modes));

@@ -13,6 +13,7 @@ namespace rate_limit {
 char* parse_name(ngx_conf_t* cf, ngx_str_t text, std::string_view& name) noexcept;
 char* parse_window(ngx_conf_t* cf, ngx_str_t text, const NamedKind*& kind) noexcept;
 char* parse_burst_text(ngx_conf_t* cf, ngx_str_t text, Value*& burst) noexcept;
+char* parse_delay(ngx_conf_t* cf, ngx_str_t text, std::int64_t& delay) noexcept;
 char* parse_mode(ngx_conf_t* cf, ngx_str_t text, const NamedMode*& mode) noexcept;
 char* parse_phase(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& phase) noexcept;
 char* parse_store(ngx_conf_t* cf, ngx_str_t text, Value*& store) noexcept;

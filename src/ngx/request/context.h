@@ -78,13 +78,14 @@ public:
     bool asked_in(Phase phase) const noexcept { return begun_ && phase_ == phase; }
     std::size_t asked_from() const noexcept { return from_; }
 
-    /// True when every limit so far has let the request pass, so that they charge it. False while it waits.
+    /// True when every limit so far has let the request pass, so that they charge it. False while it waits,
+    /// also for its turn.
     bool admitted() const noexcept {
         const bool decided = done_[static_cast<std::size_t>(phase_)];
         return begun_ && decided && outcome != Outcome::rejected && outcome != Outcome::error_denied;
     }
 
-    /// Lets the request wait for its answers. NGX_AGAIN, or an error status.
+    /// Lets the request wait for its answers, or for its turn. NGX_AGAIN, or an error status.
     ngx_int_t suspend() noexcept;
 
     /// The request ends: lets go of everything it waits for.
@@ -114,7 +115,7 @@ private:
     explicit RequestContext(ngx_http_request_t* r, const LocationConf& conf) noexcept
         : LimitedRequest(*main_conf(r), static_cast<OnError>(conf.on_error)), conf_(conf), resumable_(r) {}
 
-    void on_all_answered() noexcept override { resume_soon(resumable_); }
+    void on_wait_over() noexcept override { resume_soon(resumable_); }
     static void on_pool_cleanup(void* self) noexcept;
     static void on_pool_cleanup_of_report(void* self) noexcept;
     static void on_pool_cleanup_of_lifted(void* self) noexcept;

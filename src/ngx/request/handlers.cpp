@@ -34,14 +34,19 @@ ngx_uint_t rejection_status(const RequestContext& context, std::size_t from) noe
     return context.conf().status;
 }
 
-/// Every verdict of the phase is in: the request goes on or ends here.
+/// The request goes on.
+ngx_int_t go_on(RequestContext& context, Phase phase) noexcept {
+    context.done(phase) = true;
+    return NGX_DECLINED;
+}
+
+/// Every verdict of the phase is in: the request goes on, waits for its turn or ends here.
 ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
     decide(context, from);
-    context.done(phase) = true;
     log_rejections(context, from);
 
     if (!is_refusal(context.outcome)) {
-        return NGX_DECLINED;
+        return await_turn(context, from) ? context.suspend() : go_on(context, phase);
     }
     context.end();  // so that an error page in the same location is not limited again
 
@@ -51,6 +56,18 @@ ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexc
         context.outcome == Outcome::rejected ? rejection_status(context, from) : context.conf().error_status;
     ngx_http_finalize_request(context.request(), static_cast<ngx_int_t>(status));
     return NGX_DONE;
+}
+
+/// nginx runs the phase again for a request that has waited in it, or still does.
+ngx_int_t come_again(RequestContext& context, Phase phase) noexcept {
+    if (context.waiting()) {
+        return NGX_AGAIN;
+    }
+    if (context.outcome == Outcome::none) {
+        return conclude(context, phase, context.asked_from());
+    }
+    take_turn(context);
+    return go_on(context, phase);
 }
 
 /// How many limits the location has in this phase.
@@ -102,7 +119,7 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
         }
     }
     if (context->asked_in(phase)) {
-        return context->waiting() ? NGX_AGAIN : conclude(*context, phase, context->asked_from());
+        return come_again(*context, phase);
     }
 
     const std::size_t from = context->count();
@@ -141,8 +158,8 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
     return limit_request(r, Phase::precontent);
 }
 
-/// Charges an admitted request, however it ended. A request whose client left while it waited was not
-/// admitted.
+/// Charges an admitted request, however it ended. A request whose client left while it waited for a store was
+/// not admitted; of one that waited for its turn leave_queue() says what it is charged.
 ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
     if (r != r->main) {
         return NGX_OK;

@@ -60,6 +60,10 @@ void fail(RequestContext& context, AppliedLimit& applied, const char* reason, co
 }
 
 void settle(RequestContext& context) noexcept {
+    if (!context.settled && context.has_left_queue()) {
+        leave_queue(context);
+        return;
+    }
     if (context.settled || !context.admitted()) {
         return;
     }

@@ -176,14 +176,22 @@ ngx_int_t set_all(RequestContext& context, ngx_http_variable_value_t* value) noe
     });
 }
 
-ngx_int_t set_store_time(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+/// Milliseconds, as seconds.
+ngx_int_t set_time(RequestContext& context, ngx_http_variable_value_t* value, ngx_msec_t time) noexcept {
     if (context.outcome == Outcome::none || context.outcome == Outcome::bypassed) {
         return set_missing(value);
     }
-    const ngx_msec_t time = context.store_time();
     return set_written(context.request(), value, NGX_TIME_T_LEN + 4, [time](char* out) {
         return write(out, "%T.%03M", static_cast<time_t>(time / 1000), time % 1000);
     });
+}
+
+ngx_int_t set_store_time(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    return set_time(context, value, context.store_time());
+}
+
+ngx_int_t set_delayed(RequestContext& context, ngx_http_variable_value_t* value) noexcept {
+    return set_time(context, value, static_cast<ngx_msec_t>(context.delay));
 }
 
 /// The override of the limit that the variables describe; where it has none, of the first that was lifted.
@@ -291,6 +299,7 @@ const ngx_http_variable_t variables[] = {
     changing("rate_limit_source", of_request<of_limit<set_source>>),
     changing("rate_limit_override", override_variable),
     changing("rate_limit_store_time", of_request<set_store_time>),
+    changing("rate_limit_delayed", of_request<set_delayed>),
 };
 
 }  // namespace

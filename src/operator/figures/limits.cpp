@@ -166,6 +166,29 @@ Figure reservations(const ToldLimit& limit) {
     return counters ? Figure(counters->own_count(what)) : Figure();
 }
 
+/// The cell of a limit without `delay=` is empty.
+Figure delayed(const ToldLimit& limit) {
+    const auto& counters = limit.tally->delays;
+    return counters ? Figure(counters->own_count(Delaying::delayed)) : Figure();
+}
+
+std::optional<double> delayed_seconds(const ToldLimit& limit) noexcept {
+    const auto& counters = limit.tally->delays;
+    return counters ? std::optional(static_cast<double>(counters->own_count(Delaying::millis)) / 1000)
+                    : std::nullopt;
+}
+
+void write_delayed_seconds(JsonText& json, const ToldLimit& limit) {
+    const auto seconds = delayed_seconds(limit);
+    seconds ? json.decimal(*seconds) : json.null();
+}
+
+void write_delayed_seconds(MetricsText& text, const ToldLimit& limit) {
+    if (const auto seconds = delayed_seconds(limit)) {
+        text.sample(labels_of(limit), *seconds);
+    }
+}
+
 using Type = MetricsText::Type;
 
 constexpr Column<ToldLimit> limit_columns[] = {
@@ -190,6 +213,8 @@ constexpr Column<ToldLimit> limit_columns[] = {
     {"charged", {"Charged", true}, "charged_cost_total", count<Decided::cost>},
     {"reserved", {}, "reserved_total", reservations<Reserving::reserved>},
     {"settled", {}, "settled_total", reservations<Reserving::settled>},
+    {"delayed", {}, "delayed_total", delayed},
+    {"delayed_seconds", {}, {}, nullptr, write_delayed_seconds},
     {"no_key",
      {},
      "no_key_total",
@@ -208,6 +233,8 @@ constexpr Family<ToldLimit> limit_families[] = {
     {"reserved_total", Type::counter,
      "What settled requests had reserved, where the limit charges an estimate before."},
     {"settled_total", Type::counter, "What the same requests were charged in the end."},
+    {"delayed_total", Type::counter, "Requests that waited for their turn, where the limit has a delay."},
+    {"delayed_seconds_total", Type::counter, "How long they waited, in all.", write_delayed_seconds},
     {"no_key_total", Type::counter, "Requests whose key was empty, so that the limit did not apply."},
     {"enforced_ratio", Type::gauge,
      "The part of the keys for which the limit is enforced by the configuration; 0 is a dry run."},
