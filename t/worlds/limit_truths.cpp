@@ -96,11 +96,8 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     const bool outlasts = period_ >= 3600 && !limit.by_clock();
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
-    const TrafficPlan& traffic = plan.traffic;
-    const bool stay = traffic.limits.size() == 1 && traffic.exempt == 0 && traffic.costs_later == 0 &&
-                      traffic.reserve == 0 && setups.size() == 1;
-    const bool is_known = traffic.aborted == 0 && plan.servers.faults.empty() && plan.machines.faults.empty();
-    at_once_ = stay && (local_ || is_known) ? std::min(limit.delay, limit.burst) : 0;
+    const bool alone = plan.traffic.limits.size() == 1 && setups.size() == 1;
+    at_once_ = alone ? std::min(limit.delay, limit.burst) : 0;
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
     lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
     // Between the servers of a cluster keys move with their slots.
@@ -231,6 +228,7 @@ void LimitTruths::give_back(const Claim& claim, std::size_t number, std::int64_t
         windows_[{claim, reset}] -= cost;
     } else if (bucket_) {
         taken_[claim][number].cost -= cost;
+        given_back_[claim] += cost;
     }
 }
 
@@ -254,9 +252,9 @@ void LimitTruths::check_bucket(const Claim& claim) {
     }
 }
 
-/// As check_bucket(), of the times at which requests go on: no more than `at_once_`, or the cost of the
-/// first, and the rate. On one machine they go on in the order in which they came. Clocks are of
-/// milliseconds.
+/// As check_bucket(), of the times at which requests go on, until the first fault: no more than `at_once_`,
+/// or the greatest cost, and the rate, and what has gone back. Where nothing has, they go on on one machine
+/// in the order in which they came. Clocks are of milliseconds.
 void LimitTruths::check_queue(const Claim& claim, Micros waits) {
     constexpr Micros clock = 1'000;
     if (at_once_ == 0) {
@@ -264,14 +262,15 @@ void LimitTruths::check_queue(const Claim& claim, Micros waits) {
     }
     std::vector<Taken>& taken = taken_[claim];
     taken.back().waits = waits;
+    const std::int64_t back = given_back_[claim];
     std::int64_t sum = 0;
     std::int64_t most = at_once_;
     Micros earliest = taken.back().begun + waits;
     Micros latest = taken.back().decided + waits;
-    for (std::size_t i = taken.size(); i-- > 0;) {
+    for (std::size_t i = taken.size(); i-- > 0 && (local_ || is_calm(taken[i].begun));) {
         const Taken& each = taken[i];
-        if (local_ && each.cost != 0 &&
-            each.decided + each.waits > taken.back().decided + waits + 2 * clock + gained_) {
+        const bool later = each.decided + each.waits > taken.back().decided + waits + 2 * clock + gained_;
+        if (local_ && back == 0 && later) {
             fail(claim.key, "a request goes on before one that came before it");
             return;
         }
@@ -281,7 +280,7 @@ void LimitTruths::check_queue(const Claim& claim, Micros waits) {
         latest = std::max(latest, each.decided + each.waits);
         const Micros span = latest - earliest + 2 * clock + gained_;
         const std::int64_t filled = span * filled_ / (period_ * 1'000'000) + 1;
-        if (sum > most + filled) {
+        if (sum > most + filled + back) {
             fail(claim.key, text(sum) + " go on in " + text(span) + " us by a queue of " + text(filled_) +
                                 " in " + text(period_) + " s, of which " + text(at_once_) + " pass at once");
             return;

@@ -53,6 +53,9 @@ public:
     /// The request of the last admit() waits so long for its turn.
     void check_queue(const Claim& claim, Micros waits);
 
+    /// A request has ended before it was decided, and gives back what it may have taken.
+    void give_back_unseen(const Claim& claim, std::int64_t cost) { given_back_[claim] += cost; }
+
     /// The request of this number has ended, and gives back so much of what has let it in.
     void give_back(const Claim& claim, std::size_t number, std::int64_t cost, Millis reset);
 
@@ -135,8 +138,8 @@ private:
     bool gives_back_ = false;  // each request by itself
     bool lasts_ = false;
     bool stores_more_ = false;
-    std::int64_t at_once_ =
-        0;  // tokens that pass at once, in a queue of which is known who leaves it; else 0
+    std::int64_t at_once_ = 0;  // tokens that pass at once, where no other limit rejects; else 0
+    std::map<Claim, std::int64_t> given_back_;  // to buckets
     std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
     std::map<Claim, std::vector<Taken>> taken_;
     std::map<Claim, std::int64_t> running_;

@@ -198,6 +198,9 @@ void Traffic::begin(Visit& visit) {
             note_recent(visit);
             tell(visit);
             visit.request->abort();
+            for (LimitTruths& limit : limits_) {
+                limit.give_back_unseen(claim_of(visit, limit), std::max(visit.cost, visit.reserve));
+            }
             come_again();
         });
     }
