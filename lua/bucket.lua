@@ -2,7 +2,8 @@
 -- instant when it will be full again, in nanoseconds of the epoch, the longest time that any of the limits that share it takes
 -- to fill it, and how much has ever been put back, in nanoseconds of refilling, from when the key was made: three big-endian
 -- numbers of 64 bits, the first one with its highest bit set, the sign of this script. Plain BITFIELD commands move the instant
--- on (see CommandWriter::take): where the key was gone, what they leave has no sign. So an instant may be ahead by what is put
+-- on (see CommandWriter::take): where the key was gone, what they leave has no sign. A fourth number may be there, which stays:
+-- when a penalty ends (see lua/penalty.lua). So an instant may be ahead by what is put
 -- back soon; one more than twice that longest time away stands for a bucket that is empty now. Anything else stands for a full
 -- one, and gives way to what takes tokens. Another type is left where nothing is taken.
 -- KEYS[1]: a string of these. ARGV: token, fill (how many nanoseconds it takes to refill one token, and all), want, least,
@@ -51,7 +52,8 @@ local function put_back(worth)
     back_high = (back_high + math.floor(worth / half) + math.floor(back_low / half)) % half
     back_low = back_low % half
 end
-if bytes and #bytes == 24 then
+local penalty = bytes and #bytes == 32 and string.sub(bytes, 25) or ''
+if bytes and (#bytes == 24 or penalty ~= '') then
     local high, low, longest_high, longest_low, put_high, put_low = struct.unpack('>I4I4I4I4I4I4', bytes)
     local before = longest_high * half + longest_low
     known = high >= sign and before > 0 and before <= most
@@ -68,18 +70,18 @@ if beyond then
 end
 
 local function store()
-    if missing == 0 and not known then
+    if missing == 0 and not known and penalty == '' then
         redis.call('DEL', key)
         return
     end
     local life = math.ceil(missing / 1e6) + 60000 + math.floor(longest / 16e6)
-    if known then  -- machines count on the life that it had
+    if known or penalty ~= '' then  -- machines count on the life that it had
         life = math.max(life, redis.call('PTTL', key))
     end
     local low = now_low + missing % half
     local high = sign + now_high + math.floor(missing / half) + math.floor(low / half)
     local value = struct.pack('>I4I4I4I4I4I4', high, low % half, math.floor(longest / half), longest % half, back_high, back_low)
-    redis.call('SET', key, value, 'PX', string.format('%.0f', life))
+    redis.call('SET', key, value .. penalty, 'PX', string.format('%.0f', life))
 end
 
 local left = math.floor(math.max(fill - missing, 0) / token)

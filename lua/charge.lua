@@ -1,5 +1,6 @@
 -- Adds a cost to a client's window and opens a new window if none is open.
--- KEYS[1]: a hash of used and reset. ARGV: cost, now, proposed, latest, and perhaps least; times in milliseconds.
+-- KEYS[1]: a hash of used and reset, and perhaps of a penalty's end (see lua/penalty.lua).
+-- ARGV: cost, now, proposed, latest, and perhaps least; times in milliseconds.
 -- least: so much, without the cost, a former primary had told of the window that ends at proposed. Where that window is open, or none
 -- is, it has at least so much, and the cost is added to that: what a failover has lost is there again. It is no use to another window.
 -- A count stops at 9 * 10^15, which is the most that used says: Lua holds all numbers up to there, and some more, exactly.
@@ -33,7 +34,9 @@ local function open_with(used)
         before = redis.call('HGET', key, 'used')
     end
     redis.call('HSET', key, 'used', used, 'reset', proposed)
-    local life = string.format('%.0f', tonumber(proposed) - now + 1000)
+    local penalty = redis.call('HGET', key, 'until')
+    local stays = penalty and #penalty < 16 and string.find(penalty, '^%d+$') and tonumber(penalty) or 0
+    local life = string.format('%.0f', math.max(tonumber(proposed), stays) - now + 1000)
     if type(redis.pcall('PEXPIRE', key, life)) ~= 'table' then
         return
     end

@@ -1,5 +1,5 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
--- KEYS[1]: a hash of used and reset. ARGV: limit, want, least, now, proposed, latest and perhaps parts, or parts, back and
+-- KEYS[1]: a hash of used and reset, and perhaps of a penalty's end. ARGV: limit, want, least, now, proposed, latest and perhaps parts, or parts, back and
 -- of, or all these, me and number; times in milliseconds. Adds `want`, or what is left; nothing if that is less than `least`. With `parts`, grants at most
 -- one of so many parts of what is left, unless `least` is more. First gives `back` to the window that ends at `of`, if that is
 -- the one that is open; a call with a number has none to give. A caller that numbers its calls, each higher than the one before, may make one again
@@ -37,7 +37,9 @@ local function store(expiry, ...)
         redis.pcall('DEL', key)  -- HSET says what is in its place, where the user may not do this
     end
     call('HSET', key, ...)
-    expiry = expiry or format('%.0f', tonumber(proposed) - now + 1000)
+    local penalty = call('HMGET', key, 'until')[1]  -- see lua/penalty.lua
+    local stays = penalty and #penalty < 16 and find(penalty, '^%d+$') and tonumber(penalty) or 0
+    expiry = format('%.0f', math.max(expiry or tonumber(proposed) - now + 1000, stays - now + 1000))
     if type(redis.pcall('PEXPIRE', key, expiry)) ~= 'table' then
         return
     end
@@ -84,7 +86,7 @@ if granted < least then
 end
 if granted == 0 and not open then
     if mine and want == 0 then
-        store('60000', mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
+        store(60000, mine, ARGV[11] .. ' 0 0')  -- so that the call itself takes nothing if it comes late
     elseif replaced then
         call('DEL', key)
     end

@@ -98,6 +98,8 @@ struct Limit {
 
     Enforced enforced;
 
+    Millis penalty;  // so long a key stays rejected; 0: as long as nothing is left
+
     bool reserves;  // an estimate is charged before the request, where its mode charges then
 
     std::string_view

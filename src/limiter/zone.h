@@ -183,7 +183,7 @@ public:
 
 private:
     /// Changes with the layout of the whole, or of any part.
-    static constexpr std::uint64_t version = 5;
+    static constexpr std::uint64_t version = 6;
 
     struct alignas(LayoutMark::alignment) Head {
         LayoutMark mark;

@@ -9,7 +9,8 @@ namespace {
 
 /// In the order of ScriptName.
 constexpr std::array<std::size_t, script_count> words_of = {
-    words_of_charge, words_of_charge, words_of_reserve, words_of_charge, words_of_bucket, words_of_hold, 0};
+    words_of_charge, words_of_charge, words_of_reserve, words_of_charge, words_of_bucket, words_of_hold, 0,
+    words_of_penalty};
 
 constexpr std::size_t max_number_word = 2 * max_number + 5;
 
@@ -186,6 +187,22 @@ std::string_view CommandWriter::hold(std::string_view key, const Hold& hold, boo
     word(hold.ttl);
     time();
     return text();
+}
+
+std::string_view CommandWriter::penalty(std::string_view key, const PenaltyOrder& order, bool with_text) {
+    const bool tells_time = order.of_bucket && told_micros_ != 0;
+    call(ScriptName::penalty, with_text, key, tells_time ? 5 : 3);
+    word(order.of_bucket ? "bucket" : "window");
+    word(order.life);
+    word(order.now);
+    if (tells_time) {
+        time();
+    }
+    return text();
+}
+
+std::string_view CommandWriter::check_penalty(std::string_view key) {
+    return command({"HMGET", key, "until"});
 }
 
 /// The time in seconds and microseconds, as TIME says it.

@@ -65,6 +65,14 @@ struct Hold {
     Millis ttl = 0;
 };
 
+/// A word to lua/penalty.lua.
+struct PenaltyOrder {
+    bool of_bucket = false;
+    Millis now = 0;   ///< for a window; a bucket's server tells its own time
+    Millis life = 0;  ///< begins one that lasts so long, where none runs; 0: asks; or ends_penalty
+};
+constexpr Millis ends_penalty = -1;
+
 /// Encodes one Redis command at a time as a RESP array, into a buffer that is reused: no allocation once it
 /// has grown. The text stays valid until the next call.
 class CommandWriter {
@@ -131,6 +139,12 @@ public:
 
     /// lua/hold.lua, in the same way.
     std::string_view hold(std::string_view key, const Hold& hold, bool with_text = false);
+
+    /// lua/penalty.lua, in the same way.
+    std::string_view penalty(std::string_view key, const PenaltyOrder& order, bool with_text = false);
+
+    /// HMGET key until: the penalty of a window, of any node.
+    std::string_view check_penalty(std::string_view key);
 
     /// BITFIELD key: makes the instant of a bucket that has been full since the server's `now`, and moves it
     /// on by `cost` nanoseconds. Only where the key is known to be there, with room.

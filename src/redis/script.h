@@ -16,7 +16,8 @@ namespace rate_limit {
     line(refund) \
     line(bucket) \
     line(hold) \
-    line(overrides)
+    line(overrides) \
+    line(penalty)
 // clang-format on
 
 #define RATE_LIMIT_ENUMERATOR(name) name,
@@ -46,6 +47,7 @@ constexpr std::size_t words_of_raise = 3;  ///< of charge, where the window is t
 constexpr std::size_t words_of_reserve = 3;
 constexpr std::size_t words_of_bucket = 7;
 constexpr std::size_t words_of_hold = 3;
+constexpr std::size_t words_of_penalty = 2;
 
 inline const Script& script(ScriptName name) noexcept {
     return all_scripts()[static_cast<std::size_t>(name)];

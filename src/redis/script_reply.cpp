@@ -161,6 +161,24 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
     return Fault::none;
 }
 
+Fault read_penalty(const Reply& reply, Millis now, ToldPenalty& told) noexcept {
+    const Fault fault = fault_of_counts(reply, words_of_penalty);
+    const Millis left = reply.values[0].integer;
+    const bool sound = fault == Fault::none && left <= longest_penalty + max_skew;
+    told = sound && left > 0 ? ToldPenalty{now + left, false}
+                             : ToldPenalty{0, sound && reply.values[1].integer != 0};
+    return sound || fault != Fault::none ? fault : Fault::malformed;
+}
+
+Fault read_penalty_check(const Reply& reply, Millis now, ToldPenalty& told) noexcept {
+    const Fault fault = fault_of_array(reply, 1);
+    const bool said = fault == Fault::none && reply.values[0].is_count();
+    const Millis until = said ? reply.values[0].integer : 0;
+    const bool runs = until > now && until <= now + longest_penalty + max_skew;
+    told = {runs ? until : 0, said && until == 0};
+    return fault == Fault::wrongtype ? Fault::none : fault;
+}
+
 Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept {
     const Fault fault = fault_of_counts(reply, words_of_hold);
     const Held found = {reply.values[0].integer, reply.values[1].integer, reply.values[2].integer};

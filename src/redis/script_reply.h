@@ -101,6 +101,22 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
 /// and `reset` the same in milliseconds, rounded up.
 Window full_after(Nanos missing, Millis now) noexcept;
 
+/// What Redis has said of a penalty.
+struct ToldPenalty {
+    Millis until = 0;    ///< when it ends, by this machine's clock; 0: none runs
+    bool ended = false;  ///< an operator has ended the last one
+};
+
+/// The longest life of a penalty in milliseconds. One that seems to last longer than that, with max_skew,
+/// was written by a machine whose clock is wrong.
+constexpr Millis longest_penalty = max_period * 1000;
+
+/// Decodes the reply to lua/penalty.lua, which counts from `now`.
+Fault read_penalty(const Reply& reply, Millis now, ToldPenalty& told) noexcept;
+
+/// Decodes the reply to HMGET key until. Another type has no penalty.
+Fault read_penalty_check(const Reply& reply, Millis now, ToldPenalty& told) noexcept;
+
 /// Decodes the reply to lua/hold.lua. Malformed unless the script can give this answer to this call.
 Fault read_held(const Reply& reply, const Hold& call, Held& held) noexcept;
 

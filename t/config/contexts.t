@@ -25,7 +25,7 @@ my %values = (
 my @anywhere = (
     (map { "rate_limit $_;" } '10r/s', '0r/s', '1000000000000r/366d', '10r/s dry_run=on; rate_limit 60r/m', 'off'),
     'rate_limit 100r/10s name=a.b-C_9 key=$arg_k window=first store=main mode=check_charge phase=access '
-        . 'cost=5 exempt=304,404 jitter=5s headers=off dry_run=off status=503;',
+        . 'cost=5 exempt=304,404 penalty=1h jitter=5s headers=off dry_run=off status=503;',
     'rate_limit $arg_rate window=clock store=$arg_store phase=precontent cost=$arg_cost exempt=off '
         . 'dry_run=$arg_dry;',
     map { my $name = $_; map { "rate_limit_$name $_;" } @{$values{$name}} } sort keys %values,

@@ -18,7 +18,7 @@ for my $directive (sort keys %two) {
 
 my %parameter = (
     name => ['a', 'b'], key => ['a', 'b'], window => ['first', 'first'], store => ['main', 'main'],
-    mode => ['check_charge', 'check_charge'], phase => ['access', 'access'], cost => ['1', '2'], reserve => ['1', '2'], exempt => ['304', 'off'], jitter => ['5s', '1m'],
+    mode => ['check_charge', 'check_charge'], phase => ['access', 'access'], cost => ['1', '2'], reserve => ['1', '2'], exempt => ['304', 'off'], jitter => ['5s', '1m'], penalty => ['5s', '1m'],
     dry_run => ['on', 'off'], status => ['429', '503'], headers => ['on', 'off'],
 );
 for my $name (sort keys %parameter) {

@@ -43,6 +43,8 @@ my @values = (
     ['rate_limit 1r/s "exempt=304 404"', qr/invalid exempt status "304 404" in "rate_limit"/, $remedy{exempt}],
     (map { ["rate_limit 1r/s dry_run=$_", qr/invalid dry run ".*" in "rate_limit"/, $remedy{dry}] } '', '1', 'yes', '$'),
     (map { ["rate_limit 1r/s jitter=$_", qr/invalid jitter ".*" in "rate_limit"/, qr/it is a time from 1s to 366d/] } '', '0', '0s', '-1s', '367d', '500ms', 'x', '$arg_a'),
+    (map { ["rate_limit 1r/s penalty=$_", qr/invalid penalty ".*" in "rate_limit"/, qr/it is a time from 1s to 366d/] } '', '0', '0s', '-1s', '367d', '500ms', 'x'),
+    (map { ["rate_limit 1r/s penalty=$_", qr/invalid penalty ".*" in "rate_limit"/, qr/it takes no variables: write a time from 1s to 366d/] } '$arg_a', '1h$arg_a'),
     (map { ["rate_limit 1r/s headers=$_", qr/invalid headers ".*" in "rate_limit"/, qr/it is "on" or "off"/] } '', 'github', 'no', '$arg_a'),
     (map { ["rate_limit 1r/s status=$_", qr/invalid status ".*" in "rate_limit"/, qr/it is a status code from 400 to 599/] }
         '', '399', '600', '200', 'x', '-429', '4290', '$arg_a', '429,503', 'off'),

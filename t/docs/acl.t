@@ -16,6 +16,7 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location / { rate_limit 100r/h store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }
         location /reserved { alias %%DIR%%/html/x; rate_limit 100r/h name=r store=main key=$http_x_key mode=charge_refund cost=$arg_c; }
         location /bucket { alias %%DIR%%/html/x; rate_limit 1r/s burst=999 name=b store=main key=$http_x_key; }
+        location /out { rate_limit 1r/h name=out store=main key=$http_x_key penalty=1h; }
         location /slots { rate_limit_concurrency 9 store=main key=$http_x_key; proxy_pass http://' . $app->address . '; }',
 );
 my $key = 'rl:default/3600:k';
@@ -31,6 +32,7 @@ wait_until { $primary->hash('rl:r/3600:k')->{used} == 2 } what => 'the refund';
 $nginx->get('/reserved', 'X-Key' => 'none', 'If-None-Match' => '*');
 wait_until { !$primary->cmd('EXISTS', 'rl:r/3600:none') && $primary->calls('del') } what => 'the window that was never opened';
 wait_until { $nginx->get('/bucket', @client); $primary->calls('bitfield') } what => 'a plain command for a bucket, whose clock is known well enough';
+wait_until { $nginx->get('/out', @client)->status == 429 && $primary->hash('rl:out/3600:k')->{until} } what => 'a penalty';
 is $nginx->get('/slots', @client)->status, 200, 'a slot';
 wait_until { !$primary->cmd('EXISTS', 'rl:concurrency/n:k') } what => 'the slot to go back';
 my %called = map { /^cmdstat_([\w|]+)$/ ? ($1 => 1) : () } keys %{$primary->info('commandstats')};

@@ -15,26 +15,13 @@
 #include "operator/page/key_html.h"
 #include "operator/page/page.h"
 #include "t/limiter/one_machine.h"
+#include "t/limiter/poster.h"
 #include "t/world/cluster.h"
-#include "t/world/request_memory.h"
 
 namespace rate_limit::world::documents_test {
 namespace {
 
 constexpr const char* second_address = "10.0.1.1:6379";
-
-/// A request that is posted within a turn of the worker.
-class WorldPoster final : public Poster {
-public:
-    std::string_view address() const noexcept override { return "192.0.2.7"; }
-    std::string_view user() const noexcept override { return "ann"; }
-    Log& log() const noexcept override { return process_log(); }
-    RequestMemory& memory() const noexcept override { return memory_; }
-    void resume() noexcept override {}
-
-private:
-    mutable RequestMemory memory_;
-};
 
 /// The document, once it is written. It is recorded under this name.
 void expect_recorded(const std::string& name, std::string told) {

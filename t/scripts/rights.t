@@ -5,7 +5,8 @@ use RateLimit::Test;
 
 my $redis  = RateLimit::Redis->start(acl => ['user nginx on >secret ~* +@all']);
 my $nginx  = bless {%$redis, connection => undef}, ref $redis;
-my %digest = map { $_ => $redis->script(project_file("lua/$_.lua")) } qw(charge reserve repair refund bucket hold overrides);
+my %digest = map { $_ => $redis->script(project_file("lua/$_.lua")) } qw(charge reserve repair refund bucket hold overrides penalty);
+$digest{bucket_penalty} = $digest{penalty};
 $nginx->cmd('AUTH', 'nginx', 'secret');
 
 my $now    = 1_700_000_000_123;
@@ -34,9 +35,10 @@ my %window = (
     great    => [['HSET', 'k', used => '999999999999999', reset => $reset]],
     noted    => [['HSET', 'k', 'g:me' => "$number 0 0", used => 2]],
     many     => [['HSET', 'k', used => 5, reset => $reset, @many]],
+    out      => [['HSET', 'k', used => 5, reset => $now - 1, until => $now + 9_000_000]],
 );
 my %bucket = (none => [], full => [['SET', 'k', $bucket->(-1)]], part => [['SET', 'k', $bucket->(1_000_000_000)]], empty => [['SET', 'k', $bucket->($token[1])]],
-    beyond => [['SET', 'k', $bucket->(3 * $token[1])]], word => [['SET', 'k', 'word']]);
+    beyond => [['SET', 'k', $bucket->(3 * $token[1])]], out => [['SET', 'k', $bucket->(1_000_000_000) . pack 'Q>', $now + 9_000_000]], word => [['SET', 'k', 'word']]);
 my %slots = (none => [], mine => [['HSET', 'k', me => '2 ' . ($now + 9_000) . ' 5']], others => [['HSET', 'k', @slots[0 .. 7]]],
     many => [['HSET', 'k', me => '2 ' . ($now + 9_000) . ' 5', @slots, '+', $sum]], lapsed => [['HSET', 'k', @slots]]);
 my %overrides = (none => [], some => [['HSET', 'k', version => 7, 'a/' => '1 off', 'a/:k' => '1 ban']], word => [['HSET', 'k', version => 'word', 'a/' => '1 off']],
@@ -52,6 +54,8 @@ my %calls = (
     hold      => [\%slots, ['me', 7, 20, 3, 1, 30_000, @clock], ['me', 7, 20, 0, 1, 30_000, @clock], ['me', 7, 20, 0, 0, 30_000, @clock], ['me', -1, 0, 0, 0, 30_000, @clock]],
     overrides => [\%overrides, [9, 9, '', 'a/:k', '1 allow'], [9, 9, '', 'b/', '1 ban', 'a/', '1 off', 'b/', '1'], [9, 9, '', 'a/:k', ''], [9, 9, '', 'a/', '', 'a/:k', '1 ban'],
         (map { [9, 9, "=$_", 'b/', '1 off', 'c/', '1 off'], [9, 9, "=$_", 'b/', '', 'c/', '1 off'] } '', 'word')],
+    penalty         => [\%window, map { ['window', $_, $now] } 60_000, 0, -1],
+    bucket_penalty  => [\%bucket, map { ['bucket', $_, 0, @clock] } 60_000, 0, -1],
 );
 my %held = (string => ['SET', 'k', '12'], list => ['RPUSH', 'k', 1], hash => ['HSET', 'k', 'foo', 1]);
 
@@ -72,7 +76,7 @@ my %words = (bucket => 7, charge => 2, hold => 3, reserve => 3);
 my (%refused, @changed, @other, @unstored, @kept);
 for my $script (sort keys %calls) {
     my ($states, @arguments) = @{$calls{$script}};
-    my %others = $script eq 'overrides' ? () : map { ("another's $_" => [$held{$_}]) } $script eq 'bucket' ? 'hash' : qw(string list);
+    my %others = $script eq 'overrides' ? () : map { ("another's $_" => [$held{$_}]) } $script =~ /^bucket/ ? 'hash' : qw(string list);
     my %begins = (%$states, %others);
     for my $state (sort keys %begins) {
         for my $call (@arguments) {
@@ -112,7 +116,7 @@ is_deeply \@unstored, [], '... indeed';
 cmp_ok scalar @other, '>', 0, '... as is what may not be taken back';
 is_deeply \@kept, [], 'no value of another type is there that a script says has given way';
 is_deeply {map { ($_ => join ' ', sort keys %{$refused{$_}}) } keys %refused}, {
-    bucket => 'del get pttl set', charge => 'del hdel hget hincrby hset pexpire', hold => 'del hdel hgetall hlen hmget hset pexpire', overrides => 'del hdel hgetall hset',
+    bucket => 'del get pttl set', bucket_penalty => 'get hdel pexpire pttl set', penalty => 'hdel hget hset pexpire pttl', charge => 'del hdel hget hincrby hset pexpire', hold => 'del hdel hgetall hlen hmget hset pexpire', overrides => 'del hdel hgetall hset',
     refund => 'del hdel hgetall hincrby hlen hmget hset', repair => 'hdel hmget hset pexpire pttl', reserve => 'del hdel hgetall hincrby hlen hmget hset pexpire',
 }, 'each right that a script needs has been lacked';
 done;

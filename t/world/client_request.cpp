@@ -56,7 +56,7 @@ void ClientRequest::apply(const Limit& limit) {
     applied.client_key = setup_.key;
     applied.cost = setup_.cost;
     applied.cost_known = true;
-    applied.dry_run = limit.enforced == Enforced::dry_run;
+    applied.dry_run = setup_.dry_run || limit.enforced == Enforced::dry_run;
     if (limit.rate.limit == 0) {
         close(applied, limit.rate, now_millis());
         return;

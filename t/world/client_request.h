@@ -40,8 +40,16 @@ struct RequestSetup {
         return changed;
     }
 
+    /// Its limits are in a dry run.
+    RequestSetup in_dry_run() const {
+        RequestSetup changed = *this;
+        changed.dry_run = true;
+        return changed;
+    }
+
     std::string key;
     std::int64_t cost = 1;
+    bool dry_run = false;
     std::optional<std::int64_t> reserve{};
     std::vector<std::string> limits{};
     std::optional<OnError> on_error{};

@@ -147,6 +147,7 @@ void Configured::add_limit(const LimitSetup& setup) {
     }
     limit.enforced = setup.enforced;
     limit.reserves = setup.reserves;
+    limit.penalty = setup.penalty;
     limit.lease = setup.lease;
     limit.local = setup.store == "local";
     limit.store = limit.local ? nullptr : find_store(*this, setup.store);

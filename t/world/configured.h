@@ -56,6 +56,7 @@ struct LimitSetup {
     Enforced enforced = Enforced::yes;
     bool reserves = false;   ///< before the request what that says, if it says so
     std::int64_t delay = 0;  ///< as Limit has it; of the modes with buckets not in `lease`
+    Millis penalty = 0;      ///< a rejected key stays so for so long
 
     WindowKind windows() const {
         return window == "first"   ? WindowKind::first

@@ -19,7 +19,9 @@ void HeaderTruths::check(const Part& part, const LimitTruths& limit) {
     }
     check_numbers(part);
     check_retry(part, now);
-    if (!verdict.bucket && !verdict.slots) {
+    const PenaltyPart* const penalty = part.request.applied(part.number).penalty;
+    const bool penalized = penalty != nullptr && penalty->until != 0;
+    if (!verdict.bucket && !verdict.slots && !penalized) {
         check_reset(part, limit, now);
     }
 }

@@ -25,8 +25,9 @@ void check_windows(Machine& machine, const Excuses& excuses, Truths& truths) {
         const auto bucket = record.as<BucketRecord>();
         const auto slots = record.as<SlotsRecord>();
         const std::int64_t tokens = at_hand(window) + alive(bucket, fresh_ticks()) + slots_of(slots);
-        const std::uint64_t running =
-            window.in_flight + bucket.under_way + slots.running + record.as<ShareRecord>().running;
+        const std::uint64_t running = window.in_flight + bucket.under_way + slots.running +
+                                      record.as<ShareRecord>().running +
+                                      static_cast<std::uint64_t>(record.as<PenaltyRecord>().pending);
         const std::uint64_t waiting = window.unanswered + slots.waiting;
         if (record.reset <= now) {
             return;

@@ -16,6 +16,11 @@ constexpr Micros client_waits = 4 * second;
 /// half of that time.
 constexpr Micros told_within = 20'000'000;
 
+/// What it is shown is when the penalty ends.
+bool is_penalized(const AppliedLimit& applied) {
+    return applied.penalty != nullptr && applied.penalty->until != 0;
+}
+
 Micros longest_wait(const Plan& plan) {
     Msec longest = 0;
     for (const Setup& setup : plan.setups) {
@@ -38,6 +43,7 @@ Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, Servers& 
       truths_(truths),
       log_(log),
       headers_(plan, truths),
+      penalties_(plan, truths),
       chance_(plan.course),
       patience_(longest_wait(plan)) {
     for (std::size_t i = 0; i < plan.traffic.limits.size(); ++i) {
@@ -294,6 +300,10 @@ void Traffic::check_headers(const Visit& visit) {
                         visit.begun,
                         events_.now()},
                        limits_[number_of(applied)]);
+        if (limits_[number_of(applied)].is_in_one_place()) {  // else a penalty stays where the window was
+            penalties_.decided(*visit.request, i, number_of(applied), {visit.key, visit.memory}, visit.begun,
+                               events_.now());
+        }
     }
 }
 
@@ -318,8 +328,9 @@ void Traffic::tell(const Visit& visit) {
         // A request whose answer was lost is rejected by memory where that knows enough.
         const bool answered = decided && !applied.in_doubt();
         limits_[number_of(applied)].tell(
-            visit.key, {visit.memory, cost_before(visit, applied), visit.begun, events_.now(),
-                        over && verdict.known ? verdict.window.reset : 0, over && answered});
+            visit.key,
+            {visit.memory, cost_before(visit, applied), visit.begun, events_.now(),
+             over && verdict.known && !is_penalized(applied) ? verdict.window.reset : 0, over && answered});
     }
 }
 

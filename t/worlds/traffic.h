@@ -17,6 +17,7 @@
 #include "t/worlds/header_truths.h"
 #include "t/worlds/limit_truths.h"
 #include "t/worlds/machines.h"
+#include "t/worlds/penalty_truths.h"
 #include "t/worlds/plan.h"
 #include "t/worlds/turn_watch.h"
 
@@ -144,6 +145,7 @@ private:
     Truths& truths_;
     EventLog& log_;
     HeaderTruths headers_;
+    PenaltyTruths penalties_;
     Chance chance_;
     std::deque<LimitTruths> limits_;
     const Micros patience_;           // how long a request may wait

@@ -83,6 +83,11 @@ TrafficPlan::TrafficPlan(Chance chance, const std::vector<StoreSetup>& stores, M
             limit.delay = chance.percent(50) ? 1 : chance.between(1, limit.burst);
         }
     }
+    for (LimitSetup& limit : limits) {
+        if (!limit.running && chance.percent(15)) {
+            limit.penalty = 1000 * chance.between(3, 15);
+        }
+    }
 }
 
 std::size_t draw_key(const TrafficPlan& plan, Chance& chance) {

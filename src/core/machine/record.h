@@ -36,6 +36,7 @@ enum class RecordKind : std::uint8_t {
     share,      ///< ShareRecord
     reading,    ///< ReadingRecord
     confirmed,  ///< ConfirmedRecord
+    penalty,    ///< PenaltyRecord
 };
 
 /// Makes a record that says its kind alone.

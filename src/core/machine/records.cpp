@@ -39,6 +39,11 @@ EvictionRank rank_of(const BucketRecord& bucket, Millis now) noexcept {
             share_of(bucket.reset - now, bucket.longest)};
 }
 
+EvictionRank rank_of(const PenaltyRecord& penalty, Millis now) noexcept {
+    const bool kept = penalty.truth == Truth::local && runs(penalty, now);
+    return {kept || penalty.pending != 0 ? EvictionTier::never : EvictionTier::copy, 0};
+}
+
 EvictionRank rank_of(const SlotsRecord& slots) noexcept {
     if (slots.running != 0 || slots.waiting != 0) {
         return {EvictionTier::never, 0};
@@ -65,6 +70,8 @@ EvictionRank eviction_rank(const Record& record, Millis now) noexcept {
         case RecordKind::share:
             return {record.as<ShareRecord>().running != 0 ? EvictionTier::never : EvictionTier::copy,
                     std::numeric_limits<double>::infinity()};
+        case RecordKind::penalty:
+            return rank_of(record.as<PenaltyRecord>(), now);
         case RecordKind::reading:
         case RecordKind::confirmed:
             break;

@@ -2,6 +2,7 @@
 
 #include "core/machine/bucket_record.h"
 #include "core/machine/confirmed.h"
+#include "core/machine/penalty.h"
 #include "core/machine/reading.h"
 #include "core/machine/slots_record.h"
 #include "core/machine/window_record.h"

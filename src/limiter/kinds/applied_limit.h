@@ -51,6 +51,17 @@ enum class Recalled : unsigned char {
                  ///< still so
 };
 
+/// The part of a request in the penalty of one limit. Lives in the request.
+struct PenaltyPart {
+    Read read;                 ///< the question to the store
+    bool must_ask = false;     ///< memory does not say that none runs
+    bool asked = false;        ///< it was asked
+    bool begun = false;        ///< the penalty began with this request
+    Millis until = 0;          ///< end of the penalty that rejects the request, or began with it; 0: none
+    std::int64_t held = 0;     ///< counts in PenaltyRecord::pending
+    std::uint32_t window = 0;  ///< for PenaltyRecord::window
+};
+
 /// One limit that applies to one request, and how far the request has come under it. Lives in the request.
 struct AppliedLimit : WindowPlace {
     AppliedLimit(const Limit& of, const Mode& uncounted, Verdict& on) noexcept
@@ -90,8 +101,9 @@ struct AppliedLimit : WindowPlace {
     std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs
     Demand demand;  ///< part of the limit that the store is asked for, if for more than the window
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>
-        asked;                      ///< the question to the store; monostate: none
-    const char* failure = nullptr;  ///< why the limit could not be checked: static text for a log line
+        asked;                       ///< the question to the store; monostate: none
+    PenaltyPart* penalty = nullptr;  ///< null: the limit has no penalties
+    const char* failure = nullptr;   ///< why the limit could not be checked: static text for a log line
 
     WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "limiter/request/penalties.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 
@@ -16,6 +17,11 @@ Outcome used_up(const AppliedLimit& applied) noexcept {
 
 bool undecided(const AppliedLimit& applied) noexcept {
     return applied.verdict.outcome == Outcome::none;
+}
+
+/// Nothing known yet is against it.
+bool may_pass(const AppliedLimit& applied) noexcept {
+    return undecided(applied) || applied.verdict.outcome == Outcome::passed;
 }
 
 /// One of the limits refuses the request, or it could not be checked and may not pass.
@@ -66,6 +72,26 @@ void count_running(AppliedLimit& applied, const Tally* tally) noexcept {
     zone.count_running(*applied.running);
 }
 
+bool has_penalty(const AppliedLimit& applied) noexcept {
+    return applied.penalty != nullptr && applied.zone != nullptr;
+}
+
+bool was_asked(const AppliedLimit& applied) noexcept {
+    return applied.asked.index() != 0 || (applied.penalty != nullptr && applied.penalty->asked);
+}
+
+/// A rejection may begin a penalty; a request that is let in counts as pending.
+[[gnu::noinline]] void note_for_penalty(Tallies& tallies, Tally* tally, AppliedLimit& applied,
+                                        Millis now) noexcept {
+    if (applied.verdict.outcome == Outcome::rejected && penalize(applied, now)) {
+        if (std::optional<Counters<Penalizing>>& counters = tallies.penalties_of(tally)) {
+            counters->add(Penalizing::begun);
+        }
+    } else if (applied.verdict.outcome == Outcome::passed) {
+        hold_pending(applied, now);
+    }
+}
+
 void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis now) noexcept {
     const Outcome outcome = applied.verdict.outcome;
     if (outcome == Outcome::none) {
@@ -76,11 +102,14 @@ void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis
     if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
         note_offender(request, applied, *tally, now);
     }
+    if (has_penalty(applied)) {
+        note_for_penalty(tallies, tally, applied, now);
+    }
     if (applied.holding.kind == Holding::Kind::slot && !applied.running) {
         count_running(applied, tally);
     }
     Counters<Decided>& counters = tallies.counters_of(tally);
-    if (applied.asked.index() == 0) {
+    if (!was_asked(applied)) {
         counters.add_both(decided_of(outcome), Decided::unasked);
     } else {
         counters.add(decided_of(outcome));
@@ -140,6 +169,11 @@ void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
 
 /// Looks at what this machine remembers, where that may decide.
 void recall_one(AppliedLimit& applied, bool alone, Millis now) noexcept {
+    if (has_penalty(applied) && recall_penalty(applied, now)) {
+        applied.recalled = Recalled::used_up;
+        applied.verdict.outcome = used_up(applied);
+        return;
+    }
     if (applied.verdict.never_fits) {
         refuse_before_asking(applied, now);
         return;
@@ -220,6 +254,9 @@ void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept {
             (!only_for_headers || applied.verdict.never_fits)) {
             request.ask(applied);
         }
+        if (has_penalty(applied) && applied.penalty->must_ask && may_pass(applied) && !only_for_headers) {
+            request.ask_penalty(applied);
+        }
     }
     request.end_asking();
 }
@@ -227,8 +264,12 @@ void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept {
 void decide(LimitedRequest& request, std::size_t from) noexcept {
     const Millis now = now_millis();
     for (std::size_t i = from; i < request.count(); ++i) {
-        if (undecided(request.applied(i)) && request.applied(i).verdict.never_fits) {
-            refuse_after_asking(request.applied(i), now);
+        AppliedLimit& applied = request.applied(i);
+        if (has_penalty(applied) && may_pass(applied) && take_penalty(applied, now)) {
+            applied.verdict.outcome = used_up(applied);
+        }
+        if (undecided(applied) && applied.verdict.never_fits) {
+            refuse_after_asking(applied, now);
         }
     }
     const bool refused = is_refused(request);
@@ -262,6 +303,9 @@ void charge_due(LimitedRequest& request) noexcept {
     for (std::size_t i = 0; i < request.count(); ++i) {
         AppliedLimit& applied = request.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
+        if (applied.penalty != nullptr) {
+            release_pending(applied);
+        }
         applied.charged = applied.limit.kind->is_spent ? applied.verdict.due : 0;
         if (applied.reserved && is_charged(request, applied) &&
             applied.verdict.outcome != Outcome::error_allowed) {
@@ -322,6 +366,10 @@ std::string_view decided_by(AppliedLimit& applied) noexcept {
         return "none";
     }
     const bool recalled = applied.recalled == Recalled::used_up || applied.recalled == Recalled::admitted;
+    if (applied.penalty != nullptr && applied.penalty->asked && applied.penalty->until != 0 &&
+        !applied.penalty->begun) {
+        return applied.penalty->read.by_primary() ? "primary" : "replica";
+    }
     if (recalled || outcome == Outcome::error_local || applied.store == nullptr) {
         return applied.by_tokens ? "tokens" : memory;
     }

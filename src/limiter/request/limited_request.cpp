@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "limiter/request/penalties.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
@@ -27,6 +28,11 @@ void LimitedRequest::ask(AppliedLimit& applied) noexcept {
     }
 }
 
+void LimitedRequest::ask_penalty(AppliedLimit& applied) noexcept {
+    ++pending_;
+    rate_limit::ask_penalty(applied, *this);
+}
+
 void LimitedRequest::ask_for_report(AppliedLimit& applied) noexcept {
     ++pending_;
     applied.store->shared_reads().read(applied.asked.emplace<SharedRead>(), applied.shard(), applied.key,
@@ -39,6 +45,10 @@ void LimitedRequest::give_back_all() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (held) {
             applied_[i].mode->settle(applied_[i], 0, now);
+        }
+        if (applied_[i].penalty != nullptr) {
+            release_pending(applied_[i]);
+            applied_[i].penalty->read.cancel();
         }
         if (Answer* answer = applied_[i].answer()) {
             answer->cancel();  // if the primary grants something later, that is given back, too
@@ -79,6 +89,9 @@ void LimitedRequest::stop_waiting() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (Answer* answer = applied_[i].answer()) {
             answer->abandon();
+        }
+        if (applied_[i].penalty != nullptr) {
+            applied_[i].penalty->read.abandon();
         }
     }
     if (Delay::waiting()) {

@@ -40,6 +40,9 @@ public:
     /// show.
     void ask(AppliedLimit& applied) noexcept;
 
+    /// Asks the store of one limit, too, whether a penalty runs.
+    void ask_penalty(AppliedLimit& applied) noexcept;
+
     /// Asks the store what a report needs: it is the only one that asks about these limits.
     void ask_for_report(AppliedLimit& applied) noexcept;
 

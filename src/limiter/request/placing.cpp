@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/limit/bucket.h"
+#include "limiter/request/penalties.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/zone.h"
 
@@ -100,7 +101,7 @@ const char* find_place(const Configuration& configuration, RequestMemory& memory
     if (applied.mode->recalls_first(applied, false)) {
         zone.windows().prefetch(applied.id);
     }
-    return nullptr;
+    return prepare_penalty(memory, applied) ? nullptr : "no memory";
 }
 
 const Limit* twin_of(const LimitedRequest& request, const AppliedLimit& applied) noexcept {

@@ -1,5 +1,6 @@
 #include "limiter/request/report.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "core/text/json_text.h"
 #include "limiter/kinds/window.h"
 #include "limiter/modes/mode.h"
+#include "limiter/request/penalties.h"
 
 namespace rate_limit {
 
@@ -51,7 +53,9 @@ void ask_for_report(LimitedRequest& request) noexcept {
         if (applied.zone == nullptr) {
             continue;  // a limit of 0, or one that cannot be read
         }
-        if (applied.mode->kind().is_known(applied, now)) {
+        if (applied.penalty != nullptr && recall_penalty(applied, now)) {
+            applied.verdict.window.used = std::max(applied.verdict.window.used, applied.verdict.rate.limit);
+        } else if (applied.mode->kind().is_known(applied, now)) {
             applied.mode->kind().show_unchanged(applied, nullptr, now);
         } else {
             request.ask_for_report(applied);
@@ -106,6 +110,9 @@ Rejection::Rejection(const LimitedRequest& request, const AppliedLimit& applied)
     if (applied.override_kind == OverrideKind::ban) {
         print(what, "rejects, by a ban for %" PRId64 " s more",
               seconds_until(verdict.window.reset, now_millis()));
+    } else if (applied.penalty != nullptr && applied.penalty->until != 0 && !applied.penalty->begun) {
+        print(what, "rejects%s, by a penalty for %" PRId64 " s more", dry_run,
+              seconds_until(applied.penalty->until, now_millis()));
     } else if (verdict.slots) {
         print(what, "exceeded%s: %" PRId64 " running of %" PRId64 " at a time", dry_run, used, limit);
     } else if (verdict.never_fits) {
@@ -119,6 +126,12 @@ Rejection::Rejection(const LimitedRequest& request, const AppliedLimit& applied)
     }
     print(text_, "rate limit \"%.*s\" %s, id %016" PRIx64, static_cast<int>(applied.limit.name.size()),
           applied.limit.name.data(), what.data(), request.id_of(applied));
+}
+
+PenaltyBegin::PenaltyBegin(const LimitedRequest& request, const AppliedLimit& applied) noexcept {
+    print(text_, "rate limit \"%.*s\" begins a penalty of %" PRId64 " s, until %" PRId64 ", id %016" PRIx64,
+          static_cast<int>(applied.limit.name.size()), applied.limit.name.data(),
+          applied.limit.penalty / 1000, reset_seconds(applied.penalty->until), request.id_of(applied));
 }
 
 }  // namespace rate_limit

@@ -31,4 +31,15 @@ private:
     std::array<char, 400> text_;
 };
 
+/// The log line of a penalty that began with this request.
+class PenaltyBegin {
+public:
+    PenaltyBegin(const LimitedRequest& request, const AppliedLimit& applied) noexcept;
+
+    const char* text() const noexcept { return text_.data(); }
+
+private:
+    std::array<char, 300> text_;
+};
+
 }  // namespace rate_limit

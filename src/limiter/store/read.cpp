@@ -24,7 +24,7 @@ constexpr Read::From nodes_for(WindowKind kind) noexcept {
 }  // namespace
 
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
-/// The scripts of buckets and of slots are asked for nothing, and write nothing then.
+/// The scripts of buckets, of slots and of penalties are asked for nothing, and write nothing then.
 class ReadCommand final : public ScriptCommand {
 public:
     std::string_view window_key() const noexcept override { return read->key_; }
@@ -55,6 +55,11 @@ private:
 };
 
 std::string_view ReadCommand::write(CommandWriter& writer) {
+    if (read->as_.penalty) {
+        const bool of_bucket = read->as_.kind == WindowKind::bucket;
+        return of_bucket ? writer.penalty(read->key_, {true, 0, 0}, with_text())
+                         : writer.check_penalty(read->key_);
+    }
     switch (read->as_.kind) {
         case WindowKind::bucket:
             return writer.draw(read->key_, {1, read->as_.fill, 0, 0, 1}, with_text());
@@ -66,6 +71,13 @@ std::string_view ReadCommand::write(CommandWriter& writer) {
 }
 
 Fault ReadCommand::take(const Reply& reply, Told& told) const noexcept {
+    if (read->as_.penalty) {
+        ToldPenalty penalty;
+        const Fault fault = calls_script() ? read_penalty(reply, now_millis(), penalty)
+                                           : read_penalty_check(reply, now_millis(), penalty);
+        told.window.reset = penalty.until;
+        return fault;
+    }
     return draws()          ? read_told(reply, told)
            : calls_script() ? read_held(reply, question(), told.held)
                             : read_check(reply, told.window);

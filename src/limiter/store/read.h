@@ -20,6 +20,7 @@ struct Reply;
 struct ReadAs {
     WindowKind kind = WindowKind::first;  ///< any of a window
     Nanos fill = 0;                       ///< of a bucket: how long it takes to fill; else 0
+    bool penalty = false;                 ///< not the window or bucket itself, but its penalty
 };
 
 /// One read of one window, from as many nodes as it takes: a replica first; at once after a failure also the
@@ -37,8 +38,9 @@ public:
     ~Read() { cancel(); }
 
     /// `key`, the window's Redis key, stays valid while it waits. A bucket is read as the instant when it is
-    /// full, as bucket_account.h has it, and slots by held(). Both are questions to the primary alone: the
-    /// clocks of replicas differ, and only the primary runs scripts.
+    /// full, as bucket_account.h has it, and slots by held(). A penalty is read as a window that ends when
+    /// the penalty does; {0, 0}: none runs. Both are questions to the primary alone: the clocks of replicas
+    /// differ, and only the primary runs scripts.
     void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
 
     void cancel() noexcept override;

@@ -95,6 +95,10 @@ Tallies::Tallies(const Configuration& main)
             found->delays.emplace(main.zone->counters(), subject_of(limit, store_name));
             others_.delays.emplace(main.zone->counters(), Counters<Delaying>::others());
         }
+        if (limit.penalty != 0 && !found->penalties) {
+            found->penalties.emplace(main.zone->counters(), subject_of(limit, store_name));
+            others_.penalties.emplace(main.zone->counters(), Counters<Penalizing>::others());
+        }
         const bool constant = limit.local || limit.store != nullptr;
         limit.tally_without_key =
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
@@ -119,6 +123,10 @@ void Tallies::for_each_name(const Configuration& main, const std::function<void(
             Counters<Delaying>::for_each_name(Counters<Delaying>::others(), fn);
             Counters<Delaying>::for_each_name(subject_of(limit, store_name), fn);
         }
+        if (limit.penalty != 0) {
+            Counters<Penalizing>::for_each_name(Counters<Penalizing>::others(), fn);
+            Counters<Penalizing>::for_each_name(subject_of(limit, store_name), fn);
+        }
     });
 }
 
@@ -133,6 +141,7 @@ const Tally* Tallies::others() const noexcept {
     const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
         return tally.counters.is_whole() && (!tally.reservations || tally.reservations->is_whole()) &&
                (!tally.delays || tally.delays->is_whole()) &&
+               (!tally.penalties || tally.penalties->is_whole()) &&
                (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
     });
     return all_fit ? nullptr : &others_;

@@ -60,6 +60,15 @@ struct CountersOf<Delaying> {
     static constexpr std::size_t count = static_cast<std::size_t>(Delaying::millis) + 1;
 };
 
+/// Counts of a limit with penalties.
+enum class Penalizing : unsigned char { begun };
+
+template <>
+struct CountersOf<Penalizing> {
+    static constexpr std::string_view name = "penalties";
+    static constexpr std::size_t count = static_cast<std::size_t>(Penalizing::begun) + 1;
+};
+
 /// Requests are counted by their outcome, each once, at its end.
 template <>
 struct CountersOf<Outcome> {
@@ -110,6 +119,7 @@ struct Tally {
     RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
     std::optional<Counters<Reserving>> reservations{};     ///< empty: none of the limits reserves
     std::optional<Counters<Delaying>> delays{};            ///< empty: none of them has `delay=`
+    std::optional<Counters<Penalizing>> penalties{};       ///< empty: none of the limits has them
 
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
@@ -155,6 +165,11 @@ public:
     /// Empty: no limit has `delay=`.
     std::optional<Counters<Delaying>>& delays_of(Tally* tally) noexcept {
         return tally != nullptr ? tally->delays : others_.delays;
+    }
+
+    /// Empty: no limit has penalties.
+    std::optional<Counters<Penalizing>>& penalties_of(Tally* tally) noexcept {
+        return tally != nullptr ? tally->penalties : others_.penalties;
     }
 
     /// Counters of requests without a key. Their store was not sought: a variable one is no_store here.

@@ -14,10 +14,8 @@ constexpr struct {
     Later kind;
     std::string_view word;
 } later_words[] = {
-    {Later::parameter, "penalty"},
     {Later::store, "here"},
     {Later::store, "region"},
-    {Later::variable, "rate_limit_penalty"},
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ constexpr Parameter parameters[] = {
     {"cost", Of::spent, parse_into<parse_cost_value, &LimitLine::cost>},
     {"reserve", Of::spent, parse_into<parse_reserve, &LimitLine::reserve>},
     {"exempt", Of::spent, parse_into<parse_exempt, &LimitLine::exempt>},
+    {"penalty", Of::spent, parse_into<parse_penalty, &LimitLine::penalty>},
     {"jitter", Of::spent, parse_into<parse_jitter, &LimitLine::jitter>},
     {"headers", Of::spent, parse_into<parse_shown, &LimitLine::hidden>},
     {"dry_run", Of::all, parse_into<parse_dry_run, &LimitLine::dry_run>},

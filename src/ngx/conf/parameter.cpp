@@ -218,6 +218,18 @@ char* parse_jitter(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& jitter) noexcept 
     return NGX_CONF_OK;
 }
 
+char* parse_penalty(ngx_conf_t* cf, ngx_str_t text, Millis& penalty) noexcept {
+    if (view(text).find('$') != std::string_view::npos) {
+        return refuse_value(cf, "penalty", text, "it takes no variables: write a time from 1s to 366d");
+    }
+    const ngx_int_t seconds = ngx_parse_time(&text, 1);
+    if (seconds < 1 || seconds > max_period) {
+        return refuse_value(cf, "penalty", text, "it is a time from 1s to 366d");
+    }
+    penalty = static_cast<Millis>(seconds) * 1000;
+    return NGX_CONF_OK;
+}
+
 char* parse_shown(ngx_conf_t* cf, ngx_str_t text, bool& hidden) noexcept {
     hidden = view(text) == "off";
     return hidden || view(text) == "on" ? NGX_CONF_OK

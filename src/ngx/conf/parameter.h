@@ -23,6 +23,7 @@ char* parse_dry_run(ngx_conf_t* cf, ngx_str_t text, DryRun& dry_run) noexcept;
 char* parse_lease(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& lease) noexcept;
 char* parse_shown(ngx_conf_t* cf, ngx_str_t text, bool& hidden) noexcept;
 char* parse_jitter(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& jitter) noexcept;
+char* parse_penalty(ngx_conf_t* cf, ngx_str_t text, Millis& penalty) noexcept;
 char* parse_status(ngx_conf_t* cf, ngx_str_t text, ngx_uint_t& status) noexcept;
 
 /// A directive that sets one of the block's options, which is unset before, by its only value.

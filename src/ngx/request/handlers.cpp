@@ -20,6 +20,10 @@ void log_rejections(const RequestContext& context, std::size_t from) noexcept {
             const Rejection words(context, context.applied(i));
             ngx_log_error_core(context.conf().log_level, log, 0, "%s", words.text());
         }
+        if (context.applied(i).penalty != nullptr && context.applied(i).penalty->begun) {
+            const PenaltyBegin words(context, context.applied(i));
+            ngx_log_error_core(context.conf().log_level, log, 0, "%s", words.text());
+        }
     }
 }
 

@@ -145,6 +145,17 @@ ngx_int_t set_id(RequestContext& context, ngx_http_variable_value_t* value) noex
     });
 }
 
+/// Seconds that are left of the penalty that rejects, or began with, the request.
+ngx_int_t set_penalty(RequestContext& context, AppliedLimit& applied,
+                      ngx_http_variable_value_t* value) noexcept {
+    const Millis until = applied.penalty != nullptr ? applied.penalty->until : 0;
+    if (until == 0) {
+        return set_missing(value);
+    }
+    return set_written(context.request(), value, max_number,
+                       [until](char* out) { return append(out, seconds_until(until, now_millis())); });
+}
+
 ngx_int_t set_source(RequestContext& /*context*/, AppliedLimit& applied,
                      ngx_http_variable_value_t* value) noexcept {
     return applied.verdict.outcome != Outcome::none ? set_text(value, decided_by(applied))
@@ -296,6 +307,7 @@ const ngx_http_variable_t variables[] = {
     changing("rate_limit_id", of_request<set_id>),
     changing("rate_limit_all", of_request<set_all>),
     changing("rate_limit_cost", of_request<of_limit<set_cost>>),
+    changing("rate_limit_penalty", of_request<of_limit<set_penalty>>),
     changing("rate_limit_source", of_request<of_limit<set_source>>),
     changing("rate_limit_override", override_variable),
     changing("rate_limit_store_time", of_request<set_store_time>),

@@ -48,6 +48,7 @@ constexpr std::string_view of_decision[] = {
     "rate_limit_limit",       "rate_limit_override",    "rate_limit_reset",      "rate_limit_remaining",
     "rate_limit_reset_after", "rate_limit_retry_after", "rate_limit_resource",   "rate_limit_shard",
     "rate_limit_source",      "rate_limit_status",      "rate_limit_store_time", "rate_limit_used",
+    "rate_limit_penalty",
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <string>
 
 #include "core/decimal.h"
 #include "core/text/figure_text.h"
+#include "limiter/request/penalties.h"
 #include "limiter/zone.h"
 #include "operator/acts/acting.h"
 #include "operator/acts/limits_of_key.h"
@@ -126,7 +128,20 @@ void give_back_nothing(const Acting& acting, AskedWindow& window, std::int64_t c
     window.done = true;
 }
 
+/// A reset ends the penalty of a limit that has them, also where no window is open.
+void end_penalties(const Acting& acting, const AskedWindow& window, std::int64_t cost) {
+    const Configuration& main = acting.main();
+    const Tally& tally = acting.limits.front()->tally;
+    const bool has_penalties = std::any_of(main.limits.begin(), main.limits.end(), [&](const Limit* limit) {
+        return limit->penalty != 0 && tally.is_of(*limit);
+    });
+    if (cost == GivingBack::all_of_it && has_penalties) {
+        end_penalty(window, *main.zone);
+    }
+}
+
 void give_back(Acting& acting, AskedWindow& window, std::int64_t cost) {
+    end_penalties(acting, window, cost);
     if (!window.is_open(window.window, now_millis())) {
         give_back_nothing(acting, window, cost);
     } else if (window.place.store == nullptr) {

@@ -189,6 +189,11 @@ void write_delayed_seconds(MetricsText& text, const ToldLimit& limit) {
     }
 }
 
+Figure penalties(const ToldLimit& limit) {
+    const auto& counters = limit.tally->penalties;
+    return counters ? Figure(counters->own_count(Penalizing::begun)) : Figure();
+}
+
 using Type = MetricsText::Type;
 
 constexpr Column<ToldLimit> limit_columns[] = {
@@ -215,6 +220,7 @@ constexpr Column<ToldLimit> limit_columns[] = {
     {"settled", {}, "settled_total", reservations<Reserving::settled>},
     {"delayed", {}, "delayed_total", delayed},
     {"delayed_seconds", {}, {}, nullptr, write_delayed_seconds},
+    {"penalties", {}, "penalties_total", penalties},
     {"no_key",
      {},
      "no_key_total",
@@ -235,6 +241,7 @@ constexpr Family<ToldLimit> limit_families[] = {
     {"settled_total", Type::counter, "What the same requests were charged in the end."},
     {"delayed_total", Type::counter, "Requests that waited for their turn, where the limit has a delay."},
     {"delayed_seconds_total", Type::counter, "How long they waited, in all.", write_delayed_seconds},
+    {"penalties_total", Type::counter, "Penalties that rejections have begun."},
     {"no_key_total", Type::counter, "Requests whose key was empty, so that the limit did not apply."},
     {"enforced_ratio", Type::gauge,
      "The part of the keys for which the limit is enforced by the configuration; 0 is a dry run."},

@@ -1,0 +1,91 @@
+#include "core/machine/penalty.h"
+
+#include <algorithm>
+
+namespace rate_limit {
+
+namespace {
+
+/// Milliseconds after which the store is asked again about a penalty that runs.
+constexpr Millis ask_stored_after = 10'000;
+constexpr Millis ask_unstored_after = 1000;
+
+/// So many milliseconds it is kept that none runs.
+constexpr Millis free_is_known_for = 60'000;
+
+void set_until(PenaltyRecord& record, Millis until, Millis now) noexcept {
+    record.until = until;
+    record.asked = now;
+    record.reset = std::max(record.reset, until);
+}
+
+}  // namespace
+
+bool begin_penalty(PenaltyRecord& record, Truth truth, Millis now, Millis life) noexcept {
+    if (runs(record, now)) {
+        return false;
+    }
+    set_until(record, now + life, now);
+    record.truth = truth;
+    record.stored = false;
+    return true;
+}
+
+void learn_penalty(PenaltyRecord& record, Millis until, Millis now) noexcept {
+    if (!runs(record, now)) {
+        set_until(record, until, now);
+        record.truth = Truth::redis;
+        record.stored = true;
+    }
+}
+
+void confirm_penalty(PenaltyRecord& record, Millis until, bool ended, Millis now) noexcept {
+    if (!runs(record, now)) {
+        return;
+    }
+    record.stored = true;
+    if (ended) {
+        end_penalty(record, now);
+    } else if (until != 0) {
+        set_until(record, until, now);
+    }
+}
+
+void note_free(PenaltyRecord& record, Millis now) noexcept {
+    if (!runs(record, now)) {
+        end_penalty(record, now);
+    }
+}
+
+void end_penalty(PenaltyRecord& record, Millis now) noexcept {
+    set_until(record, 0, now);
+    record.reset = std::max(record.reset, now + free_is_known_for);
+}
+
+bool takes_turn(PenaltyRecord& record, Millis now) noexcept {
+    const Millis wait = record.stored ? ask_stored_after : ask_unstored_after;
+    if (record.truth == Truth::local || (now - record.asked < wait && !is_set_back(record.asked, now))) {
+        return false;
+    }
+    record.asked = now;
+    return true;
+}
+
+bool is_known_free(const PenaltyRecord& record, Millis now, Millis freshness) noexcept {
+    return !runs(record, now) && record.asked != 0 && now - record.asked <= freshness &&
+           !is_set_back(record.asked, now);
+}
+
+void hold(PenaltyRecord& record, std::uint32_t window, Millis reset, std::int64_t cost) noexcept {
+    record.pending = record.window == window ? record.pending + cost : cost;
+    record.window = window;
+    record.reset = std::max(record.reset, reset);
+}
+
+void release(PenaltyRecord& record, std::uint32_t window, std::int64_t cost) noexcept {
+    if (record.window == window) {
+        record.pending -= std::min(cost, record.pending);
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/limit/clocks.h"
+#include "core/limit/window.h"
+#include "core/machine/record.h"
+
+namespace rate_limit {
+
+/// What one machine knows of the penalty of a window or bucket, and what it must know to begin one. Only
+/// limits with `penalty=` have such records, each under an id of its own.
+struct [[gnu::may_alias]] PenaltyRecord {
+    static constexpr RecordKind is = RecordKind::penalty;
+    PenaltyRecord() noexcept { make_new(*this); }
+
+    WindowId id;
+    Millis reset;  ///< when the record says nothing any more
+    Millis until;  ///< when the penalty ends; 0: none has begun
+    Millis
+        asked;  ///< when the store was last asked about a penalty that runs, or has last said that none does
+
+    /// The cost that requests of this machine hold which were let in and have not ended, where it counts as
+    /// used before they end. What a killed worker held stays here until the window ends.
+    std::int64_t pending;
+    std::uint32_t window;  ///< to which that belongs: the low half of its end; 0: a bucket
+    std::uint32_t unused_1;
+    std::uint32_t unused_2;
+    bool stored : 1;  ///< the store has the penalty, too
+    Truth truth : 1;
+    std::uint32_t rest : 27;
+    RecordKind kind : 3;
+};
+static_assert(sizeof(PenaltyRecord) == sizeof(Record), "a record");
+
+/// The id under which it lies for the window or bucket of `id`. No window has it, but by chance.
+constexpr WindowId penalty_id_of(const WindowId& id) noexcept {
+    return {~id.high, ~id.low};
+}
+
+/// Whether the client is rejected.
+constexpr bool runs(const PenaltyRecord& record, Millis now) noexcept {
+    return now < record.until;
+}
+
+/// Begins a penalty of the store where none runs. True if it has begun.
+bool begin_penalty(PenaltyRecord& record, Truth truth, Millis now, Millis life) noexcept;
+
+/// The store has said that a penalty runs until then. One that this machine knows stays as it is.
+void learn_penalty(PenaltyRecord& record, Millis until, Millis now) noexcept;
+
+/// The store has said, `asked_about` one that runs, what it has of it: its end is right. `until` is 0 where
+/// it has none; then this machine keeps its own, unless an operator has `ended` it.
+void confirm_penalty(PenaltyRecord& record, Millis until, bool ended, Millis now) noexcept;
+
+/// The store has said that none runs.
+void note_free(PenaltyRecord& record, Millis now) noexcept;
+
+/// An operator has ended it. The store counts as having said that none runs.
+void end_penalty(PenaltyRecord& record, Millis now) noexcept;
+
+/// Whether it is time to ask the store about a penalty that runs: ten seconds after it was asked last, or
+/// one, where it is not known to have it. True for one caller: the record notes that it asks.
+bool takes_turn(PenaltyRecord& record, Millis now) noexcept;
+
+/// Whether the store has said within `freshness` milliseconds that no penalty runs.
+bool is_known_free(const PenaltyRecord& record, Millis now, Millis freshness) noexcept;
+
+/// A request that is let in holds so much of the window, which ends at `reset`, or of a bucket, for which
+/// `window` is 0 and `reset` when it is full at the latest; and it ends.
+void hold(PenaltyRecord& record, std::uint32_t window, Millis reset, std::int64_t cost) noexcept;
+void release(PenaltyRecord& record, std::uint32_t window, std::int64_t cost) noexcept;
+
+}  // namespace rate_limit
