@@ -15,7 +15,6 @@
 #include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/later.h"
 #include "ngx/conf/named_variables.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/console/console.h"
@@ -142,7 +141,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     add_response_filter(main);
     add_request_filter(main);
 
-    if (refuse_later_variables(cf) != NGX_OK || check_named_variables(cf, main) != NGX_OK) {
+    if (check_named_variables(cf, main) != NGX_OK) {
         return NGX_ERROR;
     }
     check_keys(cf, main);

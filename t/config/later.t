@@ -1,8 +1,7 @@
-# What a later version will take is refused as "not available yet", by the word and the directive that has it.
+# Directives of rate_limit_redis that a later version will take are refused as "not available yet".
 
 use RateLimit::Test;
 
-# In rate_limit_redis.
 for my $line ('here eu;', 'region eu;', "region eu { shard a primary=127.0.0.1:1; }") {
     my ($word) = split / /, $line;
     my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { shard a primary=127.0.0.1:1; $line }");

@@ -1,7 +1,6 @@
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/later.h"
 #include "ngx/conf/limit_log.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"

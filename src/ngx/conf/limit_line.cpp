@@ -10,7 +10,6 @@
 #include "limiter/request/late_watch.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/key.h"
-#include "ngx/conf/later.h"
 #include "ngx/conf/parameter.h"
 #include "ngx/conf/value.h"
 
@@ -111,9 +110,7 @@ char* parse_parameter(ngx_conf_t* cf, ngx_uint_t at, LimitLine& limit) noexcept 
             return known.parse(cf, {text.len - equals - 1, text.data + equals + 1}, limit);
         }
     }
-    return limit.kind->is_spent && is_later(Later::parameter, whole.substr(0, equals))
-               ? refuse_later(cf, text)
-               : refuse_parameter(cf, text, limit);
+    return refuse_parameter(cf, text, limit);
 }
 
 /// A location has few lines: comparing the parameter names of one line pairwise needs no table.

@@ -10,6 +10,12 @@ namespace rate_limit {
 
 namespace {
 
+/// Whether a map, a geo, a set or a module defines the variable itself, not by the start of its name.
+bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) noexcept {
+    const Elements<const ngx_hash_key_t> known(core.variables_keys->keys);
+    return std::any_of(known.begin(), known.end(), [name](const auto& key) { return view(key.key) == name; });
+}
+
 ngx_int_t check_named(ngx_conf_t* cf, const MainConf& main, const ngx_str_t& variable) noexcept {
     const Limit* found = nullptr;
     for (const Limit* limit : main.limits) {
@@ -36,11 +42,6 @@ ngx_int_t check_named(ngx_conf_t* cf, const MainConf& main, const ngx_str_t& var
 }
 
 }  // namespace
-
-bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) noexcept {
-    const Elements<const ngx_hash_key_t> known(core.variables_keys->keys);
-    return std::any_of(known.begin(), known.end(), [name](const auto& key) { return view(key.key) == name; });
-}
 
 ngx_int_t check_named_variables(ngx_conf_t* cf, const MainConf& main) noexcept {
     auto& core = *static_cast<ngx_http_core_main_conf_t*>(

@@ -8,9 +8,6 @@ namespace rate_limit {
 
 struct MainConf;
 
-/// Whether a map, a geo, a set or a module defines the variable itself, not by the start of its name.
-bool is_defined(const ngx_http_core_main_conf_t& core, std::string_view name) noexcept;
-
 /// Looks at the variables by limits' names that the configuration uses: warns of a name that no limit has,
 /// and refuses one that two names of limits come out as. Runs when all of http is read. NGX_ERROR where there
 /// are some; the error is logged.

@@ -5,7 +5,6 @@
 #include "core/limit/cost_sum.h"
 #include "core/limit/rate.h"
 #include "limiter/configuration.h"
-#include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 
 namespace rate_limit {

@@ -10,7 +10,6 @@
 
 #include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
-#include "ngx/conf/later.h"
 #include "ngx/conf/value.h"
 #include "ngx/redis_block/address.h"
 #include "ngx/redis_block/redis_shards.h"
@@ -198,6 +197,11 @@ const Directive* find(const Directive (&in)[size], std::string_view name) {
     return found != in + size ? found : nullptr;
 }
 
+/// Directives that a later version will take: nobody is to look for a mistake of spelling.
+bool is_later(std::string_view directive) noexcept {
+    return directive == "here" || directive == "region";
+}
+
 char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view directive = view(words[0]);
@@ -205,7 +209,7 @@ char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     if (const Directive* list = find(lists, directive)) {
         return list->set(cf, store);
     }
-    if (is_later(Later::store, directive)) {
+    if (is_later(directive)) {
         return failed;  // set_redis_block() says why
     }
     const Directive* known = find(directives, directive);
@@ -286,7 +290,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         cf->handler = redis_directive;
         cf->handler_conf = store;
         char* result = ngx_conf_parse(cf, nullptr);
-        if (result != NGX_CONF_OK && is_later(Later::store, view(words_of(cf)[0]))) {
+        if (result != NGX_CONF_OK && is_later(view(words_of(cf)[0]))) {
             // A directive with a brace has been refused by nginx itself, before redis_directive() was called.
             refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove it", &words_of(cf)[0]);
         }
