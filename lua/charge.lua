@@ -35,7 +35,7 @@ local function open_with(used)
     end
     redis.call('HSET', key, 'used', used, 'reset', proposed)
     local penalty = redis.call('HGET', key, 'until')
-    local stays = penalty and #penalty < 16 and string.find(penalty, '^%d+$') and tonumber(penalty) or 0
+    local stays = penalty and #penalty < 16 and string.find(penalty, '^%d+$') and math.min(tonumber(penalty), now + 31622460000) or 0
     local life = string.format('%.0f', math.max(tonumber(proposed), stays) - now + 1000)
     if type(redis.pcall('PEXPIRE', key, life)) ~= 'table' then
         return

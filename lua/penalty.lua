@@ -40,12 +40,13 @@ end
 
 -- One that lasts longer was written by a machine whose clock was wrong: no penalty is longer than 366 days.
 local runs = ends and ends > now and ends <= now + 366 * 86400000 + 60000
-if life == 0 or (life > 0 and runs) or (life < 0 and not runs) then
+if life == 0 or life > 0 and runs then
     return {runs and ends - now or 0, ends == 0 and 1 or 0}
 end
 
+-- That it has ended stands there for a minute at least: other machines ask within that.
 local before = redis.call('PTTL', key)
-local expiry = string.format('%.0f', math.max(before, life + 1000))
+local expiry = string.format('%.0f', math.max(before, life > 0 and life + 1000 or 60000))
 redis.call('PEXPIRE', key, expiry)  -- a key that is not there stays away
 ends = life > 0 and now + life or 0
 if of_bucket then

@@ -38,7 +38,7 @@ if #changes > 0 then
     redis.call('HSET', key, unpack(changes))
 end
 local penalty = redis.call('HMGET', key, 'until')[1]  -- see lua/penalty.lua
-local stays = penalty and #penalty < 16 and string.find(penalty, '^%d+$') and tonumber(penalty) or 0
+local stays = penalty and #penalty < 16 and string.find(penalty, '^%d+$') and math.min(tonumber(penalty), now + 31622460000) or 0
 local life = string.format('%.0f', math.max(reset, stays) - now + 1000)
 if (not open or ttl == -1) and type(redis.pcall('PEXPIRE', key, life)) == 'table' then
     for i = 1, #changes, 2 do  -- where the user may not do this, all is left as it was

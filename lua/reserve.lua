@@ -38,7 +38,7 @@ local function store(expiry, ...)
     end
     call('HSET', key, ...)
     local penalty = call('HMGET', key, 'until')[1]  -- see lua/penalty.lua
-    local stays = penalty and #penalty < 16 and find(penalty, '^%d+$') and tonumber(penalty) or 0
+    local stays = penalty and #penalty < 16 and find(penalty, '^%d+$') and math.min(tonumber(penalty), now + 31622460000) or 0
     expiry = format('%.0f', math.max(expiry or tonumber(proposed) - now + 1000, stays - now + 1000))
     if type(redis.pcall('PEXPIRE', key, expiry)) ~= 'table' then
         return

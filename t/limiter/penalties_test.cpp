@@ -184,11 +184,45 @@ TEST_P(Penalties, DoNotBeginWhereRequestsThatRunFillTheLimit) {
         request->end(true);
         world.pass(20);
     }
-    world.pass(200);
+    world.pass(1'200);
     EXPECT_EQ(decided(), "PASSED") << "nobody has used anything";
     use_up();
     world.pass(15'000);
     EXPECT_EQ(decided(), "REJECTED") << "and now it was used";
+}
+
+/// Requests that turn out free end while the answer to another one is on its way, which counts them.
+TEST_P(Penalties, DoNotBeginWhereRequestsEndMeanwhile) {
+    for (int late = 0; late < 12; ++late) {
+        const std::string key = "late" + std::to_string(late);
+        std::vector<ClientRequest*> all;
+        for (int i = 0; i < 3; ++i) {
+            all.push_back(&world.begin(key));
+        }
+        for (int tick = 0; tick < 40; ++tick) {
+            if (tick == late) {
+                all.push_back(&world.begin(key));
+            }
+            world.pass(1);
+            for (ClientRequest* request : all) {
+                if (request->is_admitted() && !request->settled) {
+                    request->end(true);
+                }
+            }
+        }
+        world.pass(15'000);
+        EXPECT_EQ(decided(0, key), "PASSED") << late;
+    }
+}
+
+TEST_P(Penalties, BeginThoughOneOfThoseThatFillTheLimitRuns) {
+    ClientRequest& running = world.begin("client");
+    world.pass(20);
+    EXPECT_EQ(decided(), "PASSED");
+    EXPECT_EQ(decided(), "PASSED");
+    EXPECT_EQ(ask().applied(0).penalty->begun, charges_before());
+    EXPECT_TRUE(running.is_admitted());
+    running.end(false);
 }
 
 TEST_P(Penalties, DoNotBeginInADryRun) {
@@ -205,10 +239,14 @@ TEST_P(Penalties, DoNotBeginInADryRun) {
 }
 
 TEST_P(Penalties, DoNotBeginForACostThatNeverFits) {
-    if (charges_before()) {
+    if (!charges_before()) {
+        return;
+    }
+    for (int i = 0; i < 2; ++i) {  // of a key that is new, and of one that is known
         EXPECT_EQ(world.ask(RequestSetup("client", 4)), "REJECTED");
         world.pass(100);
         EXPECT_EQ(decided(), "PASSED");
+        world.pass(100);
     }
 }
 

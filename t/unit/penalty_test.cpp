@@ -72,13 +72,29 @@ TEST(Penalty, CountsWhatIsPendingOfOneWindow) {
     hold(record, 7, now + 1'000, 3);
     hold(record, 7, now + 1'000, 2);
     EXPECT_EQ(record.pending, 5);
-    release(record, 6, 1);
+    release(record, 6, 1, 0, now);
     EXPECT_EQ(record.pending, 5) << "another window's";
-    release(record, 7, 9);
+    release(record, 7, 9, 0, now);
     EXPECT_EQ(record.pending, 0);
+    EXPECT_EQ(may_be_free(record, 7, now), 0);
     hold(record, 7, now, 3);
     hold(record, 8, now, 1);
     EXPECT_EQ(record.pending, 1);
+}
+
+TEST(Penalty, RemembersForAWhileWhatWasGivenBack) {
+    PenaltyRecord record;
+    hold(record, 7, now + 60'000, 5);
+    EXPECT_EQ(may_be_free(record, 7, now), 5);
+    EXPECT_EQ(may_be_free(record, 8, now), 0);
+    release(record, 7, 3, 2, now);
+    release(record, 7, 2, 2, now + 400);
+    EXPECT_EQ(may_be_free(record, 7, now + 400), 4) << "one was charged";
+    EXPECT_EQ(may_be_free(record, 8, now + 450), 4) << "also in the next window";
+    EXPECT_EQ(may_be_free(record, 7, now + 6'000), 0);
+    release(record, 7, 0, 1, now + 6'000);
+    EXPECT_EQ(may_be_free(record, 7, now + 6'000), 1);
+    EXPECT_EQ(may_be_free(record, 7, now), 0) << "a clock that was set back";
 }
 
 ToldPenalty told(const std::string& bytes, Fault expected = Fault::none) {

@@ -39,9 +39,13 @@ EvictionRank rank_of(const BucketRecord& bucket, Millis now) noexcept {
             share_of(bucket.reset - now, bucket.longest)};
 }
 
+/// One that runs gives way last of its tier: a site that is flooded by new keys has room for them.
 EvictionRank rank_of(const PenaltyRecord& penalty, Millis now) noexcept {
-    const bool kept = penalty.truth == Truth::local && runs(penalty, now);
-    return {kept || penalty.pending != 0 ? EvictionTier::never : EvictionTier::copy, 0};
+    if (penalty.pending != 0) {
+        return {EvictionTier::never, 0};
+    }
+    return {penalty.truth == Truth::local ? EvictionTier::local : EvictionTier::copy,
+            runs(penalty, now) ? std::numeric_limits<double>::infinity() : 0};
 }
 
 EvictionRank rank_of(const SlotsRecord& slots) noexcept {

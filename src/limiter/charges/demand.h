@@ -29,6 +29,8 @@ struct Demand {
     Nanos fill = 0;   ///< time to fill the bucket
     Millis life = 0;  ///< lifetime of tokens taken in advance from a bucket in `lease`
 
+    bool queues = false;  ///< requests wait for the bucket's tokens: a place goes back only as the last one
+
     bool of_bucket() const noexcept { return token != 0; }
 
     /// A cost as debts count it: of a bucket in nanoseconds, the time in which so much of it is refilled.

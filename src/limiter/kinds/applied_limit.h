@@ -53,13 +53,13 @@ enum class Recalled : unsigned char {
 
 /// The part of a request in the penalty of one limit. Lives in the request.
 struct PenaltyPart {
-    Read read;                 ///< the question to the store
-    bool must_ask = false;     ///< memory does not say that none runs
-    bool asked = false;        ///< it was asked
-    bool begun = false;        ///< the penalty began with this request
-    Millis until = 0;          ///< end of the penalty that rejects the request, or began with it; 0: none
-    std::int64_t held = 0;     ///< counts in PenaltyRecord::pending
-    std::uint32_t window = 0;  ///< for PenaltyRecord::window
+    Read read;               ///< the question to the store
+    bool must_ask = false;   ///< memory does not say that none runs
+    bool asked = false;      ///< it was asked
+    bool begun = false;      ///< the penalty began with this request
+    Millis until = 0;        ///< end of the penalty that rejects the request, or began with it; 0: none
+    std::int64_t held = 0;   ///< counts in PenaltyRecord::pending
+    std::uint32_t span = 0;  ///< for PenaltyRecord::span
 };
 
 /// One limit that applies to one request, and how far the request has come under it. Lives in the request.

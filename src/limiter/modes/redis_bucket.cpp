@@ -107,6 +107,7 @@ Demand RedisBucket::demand_of(const AppliedLimit& applied) noexcept {
     demand.least = applied.cost;
     demand.token = applied.bucket->token();
     demand.fill = applied.bucket->fill();
+    demand.queues = applied.limit.delay != 0;
     return demand;
 }
 

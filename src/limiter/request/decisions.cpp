@@ -72,10 +72,6 @@ void count_running(AppliedLimit& applied, const Tally* tally) noexcept {
     zone.count_running(*applied.running);
 }
 
-bool has_penalty(const AppliedLimit& applied) noexcept {
-    return applied.penalty != nullptr && applied.zone != nullptr;
-}
-
 bool was_asked(const AppliedLimit& applied) noexcept {
     return applied.asked.index() != 0 || (applied.penalty != nullptr && applied.penalty->asked);
 }
@@ -102,7 +98,7 @@ void count_decision(const LimitedRequest& request, AppliedLimit& applied, Millis
     if (tally != nullptr && (outcome == Outcome::rejected || outcome == Outcome::rejected_dry_run)) {
         note_offender(request, applied, *tally, now);
     }
-    if (has_penalty(applied)) {
+    if (applied.penalty != nullptr) {
         note_for_penalty(tallies, tally, applied, now);
     }
     if (applied.holding.kind == Holding::Kind::slot && !applied.running) {
@@ -169,7 +165,7 @@ void refuse_after_asking(AppliedLimit& applied, Millis now) noexcept {
 
 /// Looks at what this machine remembers, where that may decide.
 void recall_one(AppliedLimit& applied, bool alone, Millis now) noexcept {
-    if (has_penalty(applied) && recall_penalty(applied, now)) {
+    if (applied.penalty != nullptr && recall_penalty(applied, now)) {
         applied.recalled = Recalled::used_up;
         applied.verdict.outcome = used_up(applied);
         return;
@@ -254,7 +250,8 @@ void recall_or_ask(LimitedRequest& request, std::size_t from) noexcept {
             (!only_for_headers || applied.verdict.never_fits)) {
             request.ask(applied);
         }
-        if (has_penalty(applied) && applied.penalty->must_ask && may_pass(applied) && !only_for_headers) {
+        if (applied.penalty != nullptr && applied.penalty->must_ask && may_pass(applied) &&
+            !only_for_headers) {
             request.ask_penalty(applied);
         }
     }
@@ -265,7 +262,7 @@ void decide(LimitedRequest& request, std::size_t from) noexcept {
     const Millis now = now_millis();
     for (std::size_t i = from; i < request.count(); ++i) {
         AppliedLimit& applied = request.applied(i);
-        if (has_penalty(applied) && may_pass(applied) && take_penalty(applied, now)) {
+        if (applied.penalty != nullptr && may_pass(applied) && take_penalty(applied, now)) {
             applied.verdict.outcome = used_up(applied);
         }
         if (undecided(applied) && applied.verdict.never_fits) {
@@ -303,10 +300,10 @@ void charge_due(LimitedRequest& request) noexcept {
     for (std::size_t i = 0; i < request.count(); ++i) {
         AppliedLimit& applied = request.applied(i);
         applied.mode->settle(applied, applied.verdict.due, now);
-        if (applied.penalty != nullptr) {
-            release_pending(applied);
-        }
         applied.charged = applied.limit.kind->is_spent ? applied.verdict.due : 0;
+        if (applied.penalty != nullptr) {
+            release_pending(applied, applied.charged, now);
+        }
         if (applied.reserved && is_charged(request, applied) &&
             applied.verdict.outcome != Outcome::error_allowed) {
             count_reservation(*request.configuration().tallies, applied);

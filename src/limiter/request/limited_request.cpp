@@ -39,15 +39,18 @@ void LimitedRequest::ask_for_report(AppliedLimit& applied) noexcept {
                                        applied.id, applied.read_as(), *this);
 }
 
-void LimitedRequest::give_back_all() noexcept {
+void LimitedRequest::give_back_all(bool left) noexcept {
     const bool held = !std::exchange(settled, true);
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
-        if (held) {
+        std::int64_t charged = 0;
+        if (held && left) {
+            charged = applied_[i].mode->leave_queue(applied_[i], now);
+        } else if (held) {
             applied_[i].mode->settle(applied_[i], 0, now);
         }
         if (applied_[i].penalty != nullptr) {
-            release_pending(applied_[i]);
+            release_pending(applied_[i], charged, now);
             applied_[i].penalty->read.cancel();
         }
         if (Answer* answer = applied_[i].answer()) {

@@ -66,8 +66,9 @@ public:
     /// Milliseconds that it waited for its turn, or has until now, since the last begin_delay().
     Msec delayed() const noexcept { return (Delay::waiting() ? msec_now() : turn_) - delay_began_; }
 
-    /// Gives back what the request holds of its limits: none of them charges it.
-    void give_back_all() noexcept;
+    /// Gives back what the request holds of its limits: none of them charges it. `left`: its client has left,
+    /// and a place in a queue goes back only as the last one.
+    void give_back_all(bool left = false) noexcept;
 
     /// The request ends: it lets go of what it holds of its limits to the end.
     void leave_all() noexcept;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "limiter/kinds/window.h"
 #include "limiter/modes/mode.h"
@@ -13,13 +14,14 @@ namespace rate_limit {
 
 namespace {
 
-std::int64_t need_of(const AppliedLimit& applied) noexcept {
-    return applied.mode->needs_cost() ? applied.cost : 1;
-}
-
-/// A bucket has no windows that end.
-std::uint32_t window_of(const AppliedLimit& applied) noexcept {
-    return applied.bucket ? 0 : static_cast<std::uint32_t>(applied.verdict.window.reset);
+/// To what the cost of pending requests belongs: a window by its end, a bucket by the time in which it is
+/// filled once, since what was taken before has come back.
+std::uint32_t span_of(const AppliedLimit& applied, Millis now) noexcept {
+    if (!applied.bucket) {
+        return static_cast<std::uint32_t>(applied.verdict.window.reset);
+    }
+    const Millis fill = std::max<Millis>(millis_of(applied.bucket->fill()), 1);
+    return static_cast<std::uint32_t>(now / fill);
 }
 
 void show_penalty(AppliedLimit& applied, Millis until, Millis now) noexcept {
@@ -30,17 +32,16 @@ void show_penalty(AppliedLimit& applied, Millis until, Millis now) noexcept {
     applied.penalty->until = until;
 }
 
-/// Whether the limit would let the request in if all that this machine's requests hold were given back.
-bool only_pending_fills(const AppliedLimit& applied, const PenaltyRecord& record) noexcept {
-    const Verdict& verdict = applied.verdict;
-    const bool same = record.window == window_of(applied);
-    const std::int64_t pending = same ? record.pending : 0;
-    return verdict.in_flight != 0 ||
-           (pending != 0 && verdict.rate.limit - (verdict.window.used - pending) >= need_of(applied));
+/// Whether nothing is used but what requests of this machine hold, or have just given back. Those that wait
+/// for their turn fill a queue, which is what it is for.
+bool only_pending_fills(const AppliedLimit& applied, const PenaltyRecord& record, Millis now) noexcept {
+    const double free = may_be_free(record, span_of(applied, now), now);
+    return applied.verdict.in_flight != 0 ||
+           (applied.limit.delay == 0 && free > 0 && free >= static_cast<double>(applied.verdict.window.used));
 }
 
-void order(AppliedLimit& applied, Millis life) noexcept {
-    order_penalty(applied.shard(), *applied.zone, applied.key, applied.id, applied.bucket.has_value(), life);
+void order(AppliedLimit& applied, Millis until) noexcept {
+    order_penalty(applied.shard(), *applied.zone, applied.key, applied.id, applied.bucket.has_value(), until);
 }
 
 }  // namespace
@@ -114,16 +115,15 @@ bool penalize(AppliedLimit& applied, Millis now) noexcept {
         if (runs(record, now)) {
             asks = takes_turn(record, now);
             stored = record.stored;
-        } else if (!only_pending_fills(applied, record)) {
+        } else if (!applied.verdict.never_fits && !only_pending_fills(applied, record, now)) {
             part.begun = begin_penalty(record, truth, now, applied.limit.penalty);
         }
         part.until = runs(record, now) ? record.until : 0;
     };
     // Without room none begins.
-    applied.verdict.never_fits ? (void)applied.zone->windows().change(penalty_id_of(applied.id), change)
-                               : (void)applied.zone->windows().update(penalty_id_of(applied.id), now, change);
+    (void)applied.zone->windows().update(penalty_id_of(applied.id), now, change);
     if (applied.store != nullptr && (part.begun || asks)) {
-        order(applied, stored ? 0 : part.until - now);
+        order(applied, stored ? 0 : part.until);
     }
     if (part.begun) {
         applied.verdict.window.reset = std::max(applied.verdict.window.reset, part.until);
@@ -138,22 +138,21 @@ void hold_pending(AppliedLimit& applied, Millis now) noexcept {
         return;
     }
     PenaltyPart& part = *applied.penalty;
-    part.window = window_of(applied);
+    part.span = span_of(applied, now);
     const Millis reset =
         applied.bucket ? now + millis_of(applied.bucket->fill()) : applied.verdict.window.reset;
     const bool room = applied.zone->windows().update(
         penalty_id_of(applied.id), now,
-        [&](PenaltyRecord& record) { hold(record, part.window, reset, holding.cost); });
+        [&](PenaltyRecord& record) { hold(record, part.span, reset, holding.cost); });
     part.held = room ? holding.cost : 0;
 }
 
-void release_pending(AppliedLimit& applied) noexcept {
-    PenaltyPart& part = *applied.penalty;
-    if (part.held != 0) {
-        applied.zone->windows().change(penalty_id_of(applied.id), [&part](PenaltyRecord& record) {
-            release(record, part.window, part.held);
+void release_pending(AppliedLimit& applied, std::int64_t charged, Millis now) noexcept {
+    const PenaltyPart& part = *applied.penalty;
+    if (const std::int64_t held = std::exchange(applied.penalty->held, 0); held != 0) {
+        applied.zone->windows().change(penalty_id_of(applied.id), [&](PenaltyRecord& record) {
+            release(record, part.span, held, applied.store != nullptr ? held - charged : 0, now);
         });
-        part.held = 0;
     }
 }
 

@@ -35,8 +35,8 @@ bool take_penalty(AppliedLimit& applied, Millis now) noexcept;
 bool penalize(AppliedLimit& applied, Millis now) noexcept;
 
 /// The limit has let the request in, which counts as pending from now on where it is charged already; and it
-/// does not any more.
+/// does not any more, and was `charged` so much in the end.
 void hold_pending(AppliedLimit& applied, Millis now) noexcept;
-void release_pending(AppliedLimit& applied) noexcept;
+void release_pending(AppliedLimit& applied, std::int64_t charged, Millis now) noexcept;
 
 }  // namespace rate_limit

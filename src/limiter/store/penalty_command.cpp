@@ -1,5 +1,6 @@
 #include "limiter/store/penalty_command.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/free_list.h"
@@ -25,10 +26,12 @@ public:
     std::string key;
     WindowId id;
     PenaltyOrder order;
+    Millis until = 0;  // as order_penalty() has it
 
 private:
     std::string_view write(CommandWriter& writer) override {
         order.now = now_millis();
+        order.life = until > 0 ? std::max<Millis>(until - order.now, 1) : until;
         return writer.penalty(key, order, with_text());
     }
 };
@@ -55,7 +58,7 @@ void PenaltyCommand::answered(Node& node, Delivery delivery, const Reply* reply)
 }  // namespace
 
 void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowId& id, bool of_bucket,
-                   Millis life) noexcept {
+                   Millis until) noexcept {
     Node* const node = shard.nodes().choose_primary();
     if (node == nullptr) {
         return;
@@ -67,7 +70,8 @@ void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowI
         command.charges = &shard.charges();
         command.zone = &zone;
         command.id = id;
-        command.order = {of_bucket, 0, life};
+        command.order.of_bucket = of_bucket;
+        command.until = until;
         command.begin();
         node->submit(command);
     } catch (...) {

@@ -328,8 +328,10 @@ void ReservationCommand::part_with(const Result& result) noexcept {
     }
     const std::int64_t cost = owed ? owed->cost : 0;
     const std::int64_t granted = demand.owed_for(result.told.granted);
-    if (granted > cost) {
-        charges->refund_uncounted(key, demand, granted - cost, result.told.window.reset, result.told.receipt);
+    BucketReceipt receipt = result.told.receipt;
+    receipt.only_last = demand.queues;
+    if (granted > cost && !(demand.queues && receipt.mark == 0)) {
+        charges->refund_uncounted(key, demand, granted - cost, result.told.window.reset, receipt);
     }
     if (granted < cost) {
         Charge rest;

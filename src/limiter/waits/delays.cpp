@@ -4,6 +4,12 @@
 
 namespace rate_limit {
 
+namespace {
+
+constexpr MsecDifference longest_timer = 86'400'000;
+
+}  // namespace
+
 bool Delays::is_before(const Delay& a, const Delay& b) noexcept {
     return a.due_ != b.due_ ? static_cast<MsecDifference>(a.due_ - b.due_) < 0 : a.number_ < b.number_;
 }
@@ -84,14 +90,15 @@ void Delays::let_pass() noexcept {
     arm();
 }
 
-/// One that is due fires in the next turn: within this one a timer that is due would fire again at once.
+/// One that is due fires in the next turn: within this one a timer that is due would fire again at once. One
+/// that is due in days is looked at meanwhile, as a loop may wait less than a timer can say.
 void Delays::arm() noexcept {
     if (heap_.empty()) {
         timer_.clear();
         return;
     }
     const auto left = static_cast<MsecDifference>(heap_.front()->due_ - msec_now());
-    timer_.set(static_cast<Msec>(std::max<MsecDifference>(left, 1)));
+    timer_.set(static_cast<Msec>(std::clamp<MsecDifference>(left, 1, longest_timer)));
 }
 
 }  // namespace rate_limit

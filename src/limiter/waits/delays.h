@@ -27,7 +27,7 @@ private:
     virtual void delay_passed() noexcept = 0;
 
     Msec due_ = 0;
-    std::uint64_t number_ = 0;  // of those that are due in one millisecond, the smaller goes first
+    std::uint64_t number_ = 0;  // the smaller goes first, where two are due in one millisecond
     std::size_t place_ = 0;     // in the heap, counted from 1; 0: it does not wait
 };
 

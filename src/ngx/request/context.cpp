@@ -122,7 +122,7 @@ void RequestContext::detach() noexcept {
 void RequestContext::on_pool_cleanup(void* self) noexcept {
     auto& context = *static_cast<RequestContext*>(self);
     context.detach();
-    context.give_back_all();
+    context.give_back_all(true);
 }
 
 /// A report holds nothing.

@@ -149,11 +149,10 @@ ngx_int_t set_id(RequestContext& context, ngx_http_variable_value_t* value) noex
 ngx_int_t set_penalty(RequestContext& context, AppliedLimit& applied,
                       ngx_http_variable_value_t* value) noexcept {
     const Millis until = applied.penalty != nullptr ? applied.penalty->until : 0;
-    if (until == 0) {
-        return set_missing(value);
-    }
-    return set_written(context.request(), value, max_number,
-                       [until](char* out) { return append(out, seconds_until(until, now_millis())); });
+    const std::int64_t left = seconds_until(until, now_millis());
+    return left != 0 ? set_written(context.request(), value, max_number,
+                                   [left](char* out) { return append(out, left); })
+                     : set_missing(value);
 }
 
 ngx_int_t set_source(RequestContext& /*context*/, AppliedLimit& applied,

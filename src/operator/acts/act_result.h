@@ -25,6 +25,7 @@ struct SeenWindow {
     std::int64_t in_flight = 0;  ///< requests of this machine
     std::int64_t tokens = 0;     ///< at hand on this machine; `used` counts them
     std::int64_t waiting = 0;    ///< cost of the charges that wait on this machine for the primary
+    bool penalized = false;      ///< this machine knows of a penalty that runs
     bool from_primary = false;   ///< false: this machine's memory says so, as of a `local` store
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/penalty.h"
 #include "limiter/client_id.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"
@@ -124,6 +125,8 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     window.from_primary = asked.place.store != nullptr;
     const Remembered here = remembered(asked, zone, now);
     window.in_flight = here.in_flight;
+    const auto penalty = zone.windows().find<PenaltyRecord>(penalty_id_of(asked.place.id));
+    window.penalized = penalty && runs(*penalty, now);
     window.tokens = here.tokens;
     if (asked.place.store != nullptr) {
         window.waiting = asked.cost_of(asked.shard().charges().waiting_for(asked.place.id));
@@ -144,7 +147,8 @@ SeenSlots seen_slots(const AskedWindow& asked, Zone& zone) {
 }
 
 bool has_something(const SeenWindow& window) noexcept {
-    return window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0;
+    return window.open || window.in_flight != 0 || window.tokens != 0 || window.waiting != 0 ||
+           window.penalized;
 }
 
 bool has_changed_one(const Acting& acting) noexcept {
