@@ -15,7 +15,8 @@ namespace rate_limit::world {
 namespace {
 
 /// A reason asks a server about each limit once, and once more where something goes before it, or where a
-/// script has to decide what a plain command could not. What is asked again goes to another server.
+/// script has to decide what a plain command could not. What is asked again goes to another server. A limit
+/// with penalties is two: a server is asked about those, too, and told of them.
 constexpr std::uint64_t commands_a_reason = 2;
 
 /// Writes that wait for a window leave as one command: its charges, or its refunds.
@@ -28,6 +29,12 @@ constexpr std::size_t seconds_of_faults = 15;
 bool has_buckets(const Plan& plan) {
     return std::any_of(plan.traffic.limits.begin(), plan.traffic.limits.end(),
                        [](const LimitSetup& limit) { return limit.burst != 0; });
+}
+
+std::size_t with_penalties(const Plan& plan) {
+    return static_cast<std::size_t>(
+        std::count_if(plan.traffic.limits.begin(), plan.traffic.limits.end(),
+                      [](const LimitSetup& limit) { return limit.penalty != 0; }));
 }
 
 /// A worker that nobody asks anything sends so many commands to a server in a second: greetings, probes,
@@ -61,8 +68,8 @@ TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses,
       losses_(losses),
       far_(far),
       truths_(truths),
-      limits_(plan.traffic.limits.size()),
-      windows_(limits_ * static_cast<std::uint64_t>(plan.traffic.keys)),
+      questions_(plan.traffic.limits.size() + with_penalties(plan)),
+      windows_(plan.traffic.limits.size() * static_cast<std::uint64_t>(plan.traffic.keys)),
       processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
       primaries_(plan.servers.sets.size()),
       remembered_(has_buckets(plan) ? seconds_of_faults : 2) {
@@ -109,7 +116,7 @@ void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string&
 void TurnWatch::on_command(const std::string& address, std::string_view command) {
     far_.on_command(address, command);
     check(++asked(address).commands,
-          commands_a_reason * limits_ * reasons() + commands_a_window * windows_ * processes_ +
+          commands_a_reason * questions_ * reasons() + commands_a_window * windows_ * processes_ +
               commands_of_its_own * processes_,
           "commands for " + address + " in a second");
 }

@@ -64,7 +64,7 @@ private:
     ToldLosses& losses_;
     FarTruths& far_;
     Truths& truths_;
-    const std::uint64_t limits_;
+    const std::uint64_t questions_;
     const std::uint64_t windows_;    // all keys of all limits
     const std::uint64_t processes_;  // workers, with those that are replaced and still leave
     const std::uint64_t primaries_;

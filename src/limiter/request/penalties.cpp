@@ -40,6 +40,13 @@ bool only_pending_fills(const AppliedLimit& applied, const PenaltyRecord& record
            (applied.limit.delay == 0 && free > 0 && free >= static_cast<double>(applied.verdict.window.used));
 }
 
+/// Whether the store's end is that of the penalty which has ended here: the clock of its server may be a
+/// little behind, and clients come back when they were told to. No penalty lasts less than a second.
+bool is_of_the_last(const PenaltyRecord& record, Millis until, Millis now) noexcept {
+    constexpr Millis apart = 900;
+    return record.until != 0 && !runs(record, now) && until < record.until + apart;
+}
+
 void order(AppliedLimit& applied, Millis until) noexcept {
     order_penalty(applied.shard(), *applied.zone, applied.key, applied.id, applied.bucket.has_value(), until);
 }
@@ -96,7 +103,8 @@ bool take_penalty(AppliedLimit& applied, Millis now) noexcept {
     Millis until = part.read.window().reset;
     // Without room nothing is remembered.
     (void)applied.zone->windows().update(penalty_id_of(applied.id), now, [&](PenaltyRecord& record) {
-        until > now ? learn_penalty(record, until, now) : note_free(record, now);
+        until > now && !is_of_the_last(record, until, now) ? learn_penalty(record, until, now)
+                                                           : note_free(record, now);
         until = record.until;
     });
     if (until <= now) {

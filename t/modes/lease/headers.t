@@ -90,7 +90,9 @@ is $stored % 86400, 0, 'which is the end of the day';
 
 $shards->wait_synced;
 is_deeply [map { $replica->calls($_) } qw(hmget evalsha eval)], [0, 0, 0], 'no replica is asked';
-is $primary->calls('hmget') - $primary->script_calls, 1,
+# A script that opens a window looks for a penalty, too.
+my @opened = $primary->keys;
+is $primary->calls('hmget') - $primary->script_calls - @opened, 1,
     'nor the primary in any other way, but for the cost that could never pass';
 
 done;
