@@ -5,7 +5,7 @@
 -- now, in milliseconds, for a window; for a bucket nothing, and perhaps the time as TIME says it, seconds and microseconds, for
 -- servers where a script may not ask for it.
 -- Returns {milliseconds that are left, 1 if an operator has ended the last one}. Another type is left as it is, and has no penalty.
--- What the user may not do is refused before anything is written.
+-- Redis refuses what its user may not do before anything is written.
 
 local key, of_bucket, life, now = KEYS[1], ARGV[1] == 'bucket', tonumber(ARGV[2]), tonumber(ARGV[3])
 if of_bucket then

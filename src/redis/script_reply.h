@@ -101,7 +101,7 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
 /// and `reset` the same in milliseconds, rounded up.
 Window full_after(Nanos missing, Millis now) noexcept;
 
-/// What Redis has said of a penalty.
+/// The answer of Redis about a penalty.
 struct ToldPenalty {
     Millis until = 0;    ///< when it ends, by this machine's clock; 0: none runs
     bool ended = false;  ///< an operator has ended the last one

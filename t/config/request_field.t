@@ -25,7 +25,7 @@ for my $text ('', '$arg_m') {
 warns("\n$line;\n" . server(''), $line,
     qr/no limit is in effect where "rate_limit_request_field \$model" is in \S+: no request is read for it, and it is always its default, or "unknown"/);
 
-# Where it is lost by lines of an inner block.
+# A field that lines of an inner block replace.
 my %lost = (
     key => 'rate_limit 1r/s key=x$model name=b', rate => 'rate_limit $model key=$arg_k name=b', burst => 'rate_limit 1r/s key=$arg_k burst=$model name=b',
     store => 'rate_limit 1r/s key=$arg_k store=$model name=b', cost => 'rate_limit 1r/s key=$arg_k cost=$model name=b',

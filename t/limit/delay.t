@@ -68,7 +68,7 @@ is_deeply [map { "$_->[0] $_->[1]" } @dry], [('200 PASSED') x 4], '... for four 
 my @one = wave('one', 'a', 4);
 is_deeply [sort map { "$_->[0] $_->[1]" } @one], [('200 PASSED') x 2, ('429 REJECTED') x 2], 'a request that waits counts as one that runs';
 
-# Who leaves while it waits: the last gives its place back.
+# A client that leaves while it waits gives its place back, if that is the last.
 for my $place (qw(slow slowredis)) {
     is $nginx->get("/$place/x?k=c")->status, 200, "/$place/: one passes";
     my @waiting = map { my $client = $nginx->begin("/$place/x?k=c&n=$_"); sleep 0.05; $client } 1 .. 3;

@@ -69,7 +69,7 @@ protected:
         return request.delayed();
     }
 
-    /// What is used, as a request is told that takes nothing.
+    /// The use that a request is told which takes nothing.
     std::int64_t used() {
         world.pass(20);  // refunds have gone
         ClientRequest& request = begin({"k", 0});
@@ -232,7 +232,7 @@ TEST_P(Delays, AreCounted) {
     world.pass(150);
     all[2]->abort();
     turn_of(*all[3]);
-    const auto& counters = world.worker().configuration().tallies->all().at(0).delays;
+    const auto& counters = world.worker().configuration().tallies->all().at(0).of<Delaying>();
     ASSERT_TRUE(counters);
     EXPECT_EQ(counters->own_count(Delaying::delayed), 3U);
     EXPECT_NEAR(static_cast<double>(counters->own_count(Delaying::millis)), 100 + 150 + 300, 8);

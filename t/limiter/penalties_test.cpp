@@ -11,18 +11,10 @@
 #include "operator/acts/acting.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/poster.h"
+#include "t/limiter/way.h"
 
 namespace rate_limit::world::penalties_test {
 namespace {
-
-struct Way {
-    const char* name;
-    LimitSetup limit;
-};
-
-std::ostream& operator<<(std::ostream& out, const Way& way) {
-    return out << way.name;
-}
 
 /// A minute's penalty of a limit of three, of which a few seconds later everything is there again.
 LimitSetup punishing(LimitSetup limit, Millis penalty = 60'000) {
@@ -338,7 +330,8 @@ TEST_P(Penalties, AreToldOnce) {
     std::string rejected;
     world.worker().loop().turn([&] { rejected = Rejection(later, later.applied(0)).text(); });
     EXPECT_NE(rejected.find("rejects, by a penalty for "), std::string::npos) << rejected;
-    EXPECT_EQ(world.worker().configuration().tallies->all().front().penalties->count(Penalizing::begun), 1U);
+    EXPECT_EQ(
+        world.worker().configuration().tallies->all().front().of<Penalizing>()->count(Penalizing::begun), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Penalties, testing::ValuesIn(ways));

@@ -6,18 +6,10 @@
 
 #include "limiter/tallies/tallies.h"
 #include "t/limiter/one_machine.h"
+#include "t/limiter/way.h"
 
 namespace rate_limit::world::reservations_test {
 namespace {
-
-struct Way {
-    const char* name;
-    LimitSetup limit;
-};
-
-std::ostream& operator<<(std::ostream& out, const Way& way) {
-    return out << way.name;
-}
 
 LimitSetup reserving(LimitSetup limit) {
     limit.reserves = true;
@@ -155,7 +147,7 @@ TEST_P(Reservations, AreCountedBesideWhatTheyCameTo) {
     begin(20).end(true);
     begin(10).end();
     EXPECT_EQ(used(), 55);
-    const auto& counters = world.worker().configuration().tallies->all().at(0).reservations;
+    const auto& counters = world.worker().configuration().tallies->all().at(0).of<Reserving>();
     ASSERT_TRUE(counters);
     EXPECT_EQ(counters->own_count(Reserving::reserved), 60U);
     EXPECT_EQ(counters->own_count(Reserving::settled), 55U);
@@ -165,8 +157,8 @@ TEST(ReservationsOfNoLimit, TakeNoCounters) {
     OneMachine world({"default", "100r/h", "charge_refund"});
     EXPECT_EQ(world.ask("client"), "PASSED");
     Tallies& tallies = *world.worker().configuration().tallies;
-    EXPECT_FALSE(tallies.all().at(0).reservations);
-    EXPECT_FALSE(tallies.reservations_of(nullptr));
+    EXPECT_FALSE(tallies.all().at(0).of<Reserving>());
+    EXPECT_FALSE(tallies.counters_of_some<Reserving>(nullptr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Reservations, testing::ValuesIn(ways));

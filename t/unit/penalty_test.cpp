@@ -1,5 +1,4 @@
-// What a machine's record of a penalty says, what Redis is asked about it, and which of its answers are
-// believed.
+// A machine's record of a penalty, the questions to Redis about it, and which of its answers are believed.
 
 #include "core/machine/penalty.h"
 

@@ -252,7 +252,7 @@ void LimitTruths::check_bucket(const Claim& claim) {
     }
 }
 
-/// As check_bucket(), of the times at which requests go on, until the first fault: no more than `at_once_`,
+/// Checks the times at which requests go on, until the first fault: no more than `at_once_`,
 /// or the greatest cost, and the rate, and what has gone back. Where nothing has, they go on on one machine
 /// in the order in which they came. Clocks are of milliseconds.
 void LimitTruths::check_queue(const Claim& claim, Micros waits) {

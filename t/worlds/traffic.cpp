@@ -16,7 +16,7 @@ constexpr Micros client_waits = 4 * second;
 /// half of that time.
 constexpr Micros told_within = 20'000'000;
 
-/// What it is shown is when the penalty ends.
+/// The reset that a penalized request is shown is the penalty's end.
 bool is_penalized(const AppliedLimit& applied) {
     return applied.penalty != nullptr && applied.penalty->until != 0;
 }
@@ -388,7 +388,7 @@ void Traffic::end_request(Visit& visit) {
     settled(visit);
 }
 
-/// What each limit charges is known.
+/// The charges of all limits are known.
 void Traffic::settled(Visit& visit) {
     note_recent(visit);
     let_go(visit);

@@ -71,8 +71,8 @@ struct BucketCount {
 /// does the greater one. As nothing that goes back has been refilled, no more than burst + rate * T are taken
 /// for good in any time T.
 ///
-/// What is taken moves the mark of the next receipt on, and what goes back does not: a receipt is the last
-/// one as long as its mark is what a new one would have.
+/// Taking moves the mark of the next receipt on, and giving back does not: a receipt is the last one as long
+/// as its mark is what a new one would have.
 constexpr Nanos worth_of(const BucketReceipt& receipt, const BucketCount& count, Nanos cost) noexcept {
     if (receipt.only_last) {
         const bool is_last =

@@ -15,7 +15,7 @@ public:
     Millis end_of(Calendar unit, Millis now) noexcept;
 
 private:
-    /// What was found last, and holds for any time in it.
+    /// The end that was found last, of all times from `from` on.
     struct Found {
         Millis from = 0;
         Millis until = 0;

@@ -41,8 +41,8 @@ enum class RateError : std::uint8_t {
 
 /// Parses `Nr/PERIOD`, where PERIOD is an optional count and one of s, m, h, d: `10r/s`, `100r/10s`; or, for
 /// limits whose windows go by the clock (WindowKind::clock) or by a time zone (local_day), `week` or `month`.
-/// Of a time zone it is one of these, or `d`. Accepts no sign, space or fraction. Writes to `rate` only when
-/// it returns RateError::none.
+/// Windows of a time zone have one of these, or `d`. Accepts no sign, space or fraction. Writes to `rate`
+/// only when it returns RateError::none.
 RateError parse_rate(std::string_view text, WindowKind windows, Rate& rate) noexcept;
 
 /// Parses how many requests may run at a time, as a rate with the period that slots have; else

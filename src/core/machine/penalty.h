@@ -8,8 +8,8 @@
 
 namespace rate_limit {
 
-/// What one machine knows of the penalty of a window or bucket, and what it must know to begin one. Only
-/// limits with `penalty=` have such records, each under an id of its own.
+/// The record in which one machine keeps the penalty of a window or bucket, and how much of that may turn out
+/// to be free, without which it must not begin one. Only limits with `penalty=` have such records.
 struct [[gnu::may_alias]] PenaltyRecord {
     static constexpr RecordKind is = RecordKind::penalty;
     PenaltyRecord() noexcept { make_new(*this); }
@@ -24,7 +24,7 @@ struct [[gnu::may_alias]] PenaltyRecord {
     std::int64_t pending;
     std::uint32_t span;  ///< to which that belongs: the low half of a window's end, or of the number of the
                          ///< time in which a bucket is filled once
-    /// What such requests have given back in the latest slot of half a second, and in the one before: the
+    /// The cost that requests have given back in the latest slot of half a second, and in the one before: the
     /// bits of floats, since records are compared by their bytes.
     std::uint32_t freed;
     std::uint32_t freed_before;

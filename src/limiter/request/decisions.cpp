@@ -80,7 +80,7 @@ bool was_asked(const AppliedLimit& applied) noexcept {
 [[gnu::noinline]] void note_for_penalty(Tallies& tallies, Tally* tally, AppliedLimit& applied,
                                         Millis now) noexcept {
     if (applied.verdict.outcome == Outcome::rejected && penalize(applied, now)) {
-        if (std::optional<Counters<Penalizing>>& counters = tallies.penalties_of(tally)) {
+        if (auto& counters = tallies.counters_of_some<Penalizing>(tally)) {
             counters->add(Penalizing::begun);
         }
     } else if (applied.verdict.outcome == Outcome::passed) {
@@ -120,7 +120,7 @@ void count_cost(Tallies& tallies, const AppliedLimit& applied) noexcept {
 }
 
 [[gnu::noinline]] void count_reservation(Tallies& tallies, const AppliedLimit& applied) noexcept {
-    std::optional<Counters<Reserving>>& counters = tallies.reservations_of(tally_of(tallies, applied));
+    auto& counters = tallies.counters_of_some<Reserving>(tally_of(tallies, applied));
     if (counters) {
         counters->add(Reserving::reserved, static_cast<std::uint64_t>(*applied.reserved));
         counters->add(Reserving::settled, static_cast<std::uint64_t>(applied.charged));
@@ -330,7 +330,7 @@ void take_turn(LimitedRequest& request) noexcept {
     const auto waited = static_cast<Millis>(request.delayed());
     for (std::size_t i = 0; i < request.count(); ++i) {
         const Millis delay = std::exchange(request.applied(i).delay, 0);
-        auto& counters = tallies.delays_of(tally_of(tallies, request.applied(i)));
+        auto& counters = tallies.counters_of_some<Delaying>(tally_of(tallies, request.applied(i)));
         if (delay != 0 && counters) {
             counters->add(Delaying::delayed);
             counters->add(Delaying::millis, static_cast<std::uint64_t>(std::min(delay, waited)));

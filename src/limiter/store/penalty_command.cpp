@@ -40,7 +40,7 @@ void PenaltyCommand::answered(Node& node, Delivery delivery, const Reply* reply)
     if (delivery == Delivery::answered && send_again(node, *reply)) {
         return;
     }
-    // What a former primary has may be lost with it.
+    // A former primary's word may be lost with it.
     if (delivery == Delivery::answered && node.is_primary()) {
         const Millis now = now_millis();
         ToldPenalty told;

@@ -87,18 +87,13 @@ Tallies::Tallies(const Configuration& main)
                             RunningCounts::others});
             found = all_.end() - 1;
         }
-        if (limit.reserves && !found->reservations) {
-            found->reservations.emplace(main.zone->counters(), subject_of(limit, store_name));
-            others_.reservations.emplace(main.zone->counters(), Counters<Reserving>::others());
-        }
-        if (limit.delay != 0 && !found->delays) {
-            found->delays.emplace(main.zone->counters(), subject_of(limit, store_name));
-            others_.delays.emplace(main.zone->counters(), Counters<Delaying>::others());
-        }
-        if (limit.penalty != 0 && !found->penalties) {
-            found->penalties.emplace(main.zone->counters(), subject_of(limit, store_name));
-            others_.penalties.emplace(main.zone->counters(), Counters<Penalizing>::others());
-        }
+        for_each_sort([&](auto sort) {
+            using What = decltype(sort);
+            if (CountersOf<What>::kept_for(limit) && !found->template of<What>()) {
+                found->template of<What>().emplace(main.zone->counters(), subject_of(limit, store_name));
+                others_.of<What>().emplace(main.zone->counters(), Counters<What>::others());
+            }
+        });
         const bool constant = limit.local || limit.store != nullptr;
         limit.tally_without_key =
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
@@ -115,18 +110,13 @@ void Tallies::for_each_common_name(const std::function<void(CounterTable::Name)>
 void Tallies::for_each_name(const Configuration& main, const std::function<void(CounterTable::Name)>& fn) {
     for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
         Counters<Decided>::for_each_name(subject_of(limit, store_name), fn);
-        if (limit.reserves) {
-            Counters<Reserving>::for_each_name(Counters<Reserving>::others(), fn);
-            Counters<Reserving>::for_each_name(subject_of(limit, store_name), fn);
-        }
-        if (limit.delay != 0) {
-            Counters<Delaying>::for_each_name(Counters<Delaying>::others(), fn);
-            Counters<Delaying>::for_each_name(subject_of(limit, store_name), fn);
-        }
-        if (limit.penalty != 0) {
-            Counters<Penalizing>::for_each_name(Counters<Penalizing>::others(), fn);
-            Counters<Penalizing>::for_each_name(subject_of(limit, store_name), fn);
-        }
+        for_each_sort([&](auto sort) {
+            using Own = Counters<decltype(sort)>;
+            if (CountersOf<decltype(sort)>::kept_for(limit)) {
+                Own::for_each_name(Own::others(), fn);
+                Own::for_each_name(subject_of(limit, store_name), fn);
+            }
+        });
     });
 }
 
@@ -139,10 +129,13 @@ Tally* Tallies::search(const Limit& limit, std::string_view store) noexcept {
 
 const Tally* Tallies::others() const noexcept {
     const bool all_fit = std::all_of(all_.begin(), all_.end(), [](const Tally& tally) {
-        return tally.counters.is_whole() && (!tally.reservations || tally.reservations->is_whole()) &&
-               (!tally.delays || tally.delays->is_whole()) &&
-               (!tally.penalties || tally.penalties->is_whole()) &&
-               (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
+        bool fits = tally.counters.is_whole() &&
+                    (tally.limit->kind->is_spent || tally.column != RunningCounts::others);
+        for_each_sort([&](auto sort) {
+            const auto& own = tally.of<decltype(sort)>();
+            fits = fits && (!own || own->is_whole());
+        });
+        return fits;
     });
     return all_fit ? nullptr : &others_;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/counts/running_counts.h"
@@ -49,6 +50,7 @@ template <>
 struct CountersOf<Reserving> {
     static constexpr std::string_view name = "reservations";
     static constexpr std::size_t count = static_cast<std::size_t>(Reserving::settled) + 1;
+    static bool kept_for(const Limit& limit) noexcept { return limit.reserves; }
 };
 
 /// Counts of a limit with `delay=`: requests that waited for their turn by it, and how long in all.
@@ -58,6 +60,7 @@ template <>
 struct CountersOf<Delaying> {
     static constexpr std::string_view name = "delays";
     static constexpr std::size_t count = static_cast<std::size_t>(Delaying::millis) + 1;
+    static bool kept_for(const Limit& limit) noexcept { return limit.delay != 0; }
 };
 
 /// Counts of a limit with penalties.
@@ -67,7 +70,17 @@ template <>
 struct CountersOf<Penalizing> {
     static constexpr std::string_view name = "penalties";
     static constexpr std::size_t count = static_cast<std::size_t>(Penalizing::begun) + 1;
+    static bool kept_for(const Limit& limit) noexcept { return limit.penalty != 0; }
 };
+
+/// Calls fn(What{}) for each sort of counts that only some limits have: those for which
+/// CountersOf<What>::kept_for() says so.
+template <typename Fn>
+void for_each_sort(Fn&& fn) {
+    fn(Reserving{});
+    fn(Delaying{});
+    fn(Penalizing{});
+}
 
 /// Requests are counted by their outcome, each once, at its end.
 template <>
@@ -117,9 +130,19 @@ struct Tally {
     std::uint64_t digest;  ///< see limit_digest()
     Counters<Decided> counters;
     RunningCounts::Column column = RunningCounts::others;  ///< for a limit of running requests
-    std::optional<Counters<Reserving>> reservations{};     ///< empty: none of the limits reserves
-    std::optional<Counters<Delaying>> delays{};            ///< empty: none of them has `delay=`
-    std::optional<Counters<Penalizing>> penalties{};       ///< empty: none of the limits has them
+    std::tuple<std::optional<Counters<Reserving>>, std::optional<Counters<Delaying>>,
+               std::optional<Counters<Penalizing>>>
+        of_some{};
+
+    /// Counts of one sort; empty: they are kept for none of the limits.
+    template <typename What>
+    std::optional<Counters<What>>& of() noexcept {
+        return std::get<std::optional<Counters<What>>>(of_some);
+    }
+    template <typename What>
+    const std::optional<Counters<What>>& of() const noexcept {
+        return std::get<std::optional<Counters<What>>>(of_some);
+    }
 
     /// Whether what this limit decides may count here.
     bool is_of(const Limit& other) const noexcept;
@@ -157,19 +180,10 @@ public:
         return tally != nullptr ? tally->counters : others_.counters;
     }
 
-    /// Empty: no limit reserves.
-    std::optional<Counters<Reserving>>& reservations_of(Tally* tally) noexcept {
-        return tally != nullptr ? tally->reservations : others_.reservations;
-    }
-
-    /// Empty: no limit has `delay=`.
-    std::optional<Counters<Delaying>>& delays_of(Tally* tally) noexcept {
-        return tally != nullptr ? tally->delays : others_.delays;
-    }
-
-    /// Empty: no limit has penalties.
-    std::optional<Counters<Penalizing>>& penalties_of(Tally* tally) noexcept {
-        return tally != nullptr ? tally->penalties : others_.penalties;
+    /// Counts of one sort; empty: they are kept for no limit.
+    template <typename What>
+    std::optional<Counters<What>>& counters_of_some(Tally* tally) noexcept {
+        return (tally != nullptr ? *tally : others_).template of<What>();
     }
 
     /// Counters of requests without a key. Their store was not sought: a variable one is no_store here.

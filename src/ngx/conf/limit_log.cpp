@@ -14,7 +14,7 @@ constexpr char reserve_reason[] = "it is a whole number from 0 to 1000000000000"
 constexpr char cost_noun[] = "cost";
 constexpr char reserve_noun[] = "reserve";
 
-/// What stands in the place of an invalid value; null: the limit is not checked.
+/// The words for what counts instead of an invalid value; null: the limit is not checked.
 const char* stands_in(const LimitLine& limit, const char* noun) noexcept {
     if (noun == cost_noun && limit.reserve != nullptr) {
         return "leaves what is reserved";

@@ -55,7 +55,7 @@ BodyKind wanted_response(RequestContext& context) noexcept {
     if (kind == BodyKind::unknown || kind == BodyKind::form) {
         return BodyKind::unknown;
     }
-    // As it is before nginx compresses it for the client.
+    // The body is read before nginx compresses it for the client.
     if (!has_whole_body(*r)) {
         return BodyKind::unknown;
     }

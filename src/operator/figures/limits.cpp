@@ -159,21 +159,15 @@ Figure count(const ToldLimit& limit) {
     return limit.tally->counters.own_count(decided);
 }
 
-/// The cell of a limit that does not reserve is empty.
-template <Reserving what>
-Figure reservations(const ToldLimit& limit) {
-    const auto& counters = limit.tally->reservations;
+/// A count that only some limits have: the cell of any other is empty.
+template <auto what>
+Figure own_count(const ToldLimit& limit) {
+    const auto& counters = limit.tally->of<decltype(what)>();
     return counters ? Figure(counters->own_count(what)) : Figure();
 }
 
-/// The cell of a limit without `delay=` is empty.
-Figure delayed(const ToldLimit& limit) {
-    const auto& counters = limit.tally->delays;
-    return counters ? Figure(counters->own_count(Delaying::delayed)) : Figure();
-}
-
 std::optional<double> delayed_seconds(const ToldLimit& limit) noexcept {
-    const auto& counters = limit.tally->delays;
+    const auto& counters = limit.tally->of<Delaying>();
     return counters ? std::optional(static_cast<double>(counters->own_count(Delaying::millis)) / 1000)
                     : std::nullopt;
 }
@@ -187,11 +181,6 @@ void write_delayed_seconds(MetricsText& text, const ToldLimit& limit) {
     if (const auto seconds = delayed_seconds(limit)) {
         text.sample(labels_of(limit), *seconds);
     }
-}
-
-Figure penalties(const ToldLimit& limit) {
-    const auto& counters = limit.tally->penalties;
-    return counters ? Figure(counters->own_count(Penalizing::begun)) : Figure();
 }
 
 using Type = MetricsText::Type;
@@ -216,11 +205,11 @@ constexpr Column<ToldLimit> limit_columns[] = {
     {"decisions.error_denied", {"Error: denied", true}, "decisions_total", count<Decided::error_denied>},
     {"unasked", {"Store not asked", true}, "unasked_decisions_total", count<Decided::unasked>},
     {"charged", {"Charged", true}, "charged_cost_total", count<Decided::cost>},
-    {"reserved", {}, "reserved_total", reservations<Reserving::reserved>},
-    {"settled", {}, "settled_total", reservations<Reserving::settled>},
-    {"delayed", {}, "delayed_total", delayed},
+    {"reserved", {}, "reserved_total", own_count<Reserving::reserved>},
+    {"settled", {}, "settled_total", own_count<Reserving::settled>},
+    {"delayed", {}, "delayed_total", own_count<Delaying::delayed>},
     {"delayed_seconds", {}, {}, nullptr, write_delayed_seconds},
-    {"penalties", {}, "penalties_total", penalties},
+    {"penalties", {}, "penalties_total", own_count<Penalizing::begun>},
     {"no_key",
      {},
      "no_key_total",

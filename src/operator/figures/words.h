@@ -27,12 +27,12 @@ inline std::string period_text(const Rate& of) {
     return of.calendar != Calendar::none ? std::string(to_string(of.calendar)) : std::to_string(of.period);
 }
 
-/// The same with its unit. Throws std::bad_alloc.
+/// The period of a rate with its unit. Throws std::bad_alloc.
 inline std::string period_and_unit(const Rate& of) {
     return period_text(of) + (of.calendar != Calendar::none ? "" : " s");
 }
 
-/// Writes it as JSON: a number, or a text. Throws std::bad_alloc.
+/// Writes the period of a rate as JSON: a number, or a text. Throws std::bad_alloc.
 inline void write_period(JsonText& json, const Rate& of) {
     if (of.calendar != Calendar::none) {
         json.text(to_string(of.calendar));

@@ -20,7 +20,7 @@ bool hmac_sha256(std::string_view secret, std::string_view key, Raw& raw) noexce
                 nullptr) != nullptr;
 }
 
-/// What stands for the period of a calendar.
+/// The word that keys have for a period of a calendar.
 std::string_view period_word(WindowKind kind) noexcept {
     switch (kind) {
         case WindowKind::local_day:
