@@ -73,6 +73,29 @@ TEST_F(OutageLog, TellsAnotherReason) {
     EXPECT_EQ(world.logged(node + "is down, for \\d+\\.\\d s by now: Connection refused"), 1U);
 }
 
+TEST_F(OutageLog, TellsTheServersWordsWhenTheyComeLater) {
+    int nth = 0;
+    bool says = false;
+    primary.handler = [&](const Command&, ScriptedClient& client) {
+        if (says) {
+            client.send(error("ERR this proxy is full, " + std::to_string(++nth)));
+        }
+        client.close();
+        return no_reply();
+    };
+    const std::string node = "primary 10.0.0.1:6379 of shard \"a\" of \"main\" is down";
+    check(world, "k");
+    world.pass(2'000);
+    EXPECT_EQ(world.logged(node + ": Server closed the connection$"), 1U);
+    says = true;
+    world.pass(10'000);
+    EXPECT_GT(nth, 1);
+    EXPECT_EQ(
+        world.logged(node + ", for .* Server closed the connection \\(.*: \"ERR this proxy is full, 1\"\\)"),
+        1U);
+    EXPECT_EQ(world.logged(node), 2U) << "and further words are not news";
+}
+
 /// A node that serves and refuses in turn is reported at most once a second, going and coming.
 TEST_F(OutageLog, OfAFlappingNodeHasALineASecond) {
     world.setup.stores.front().fresh = 0;

@@ -21,19 +21,24 @@ struct Seconds {
 
 }  // namespace
 
-/// True for a reason that this outage did not have before.
+/// True for a reason that this outage did not have before, or had without words only. Other words are not
+/// new: a server may say the time.
 bool OutageLog::note(std::string_view reason, std::string_view words) {
     reason_.assign(reason);
     if (!words.empty()) {
         reason_.append(" (").append(words).append(")");
     }
-    if (std::find(reasons_.begin(), reasons_.end(), reason) != reasons_.end()) {
-        return false;
+    const auto known = std::find_if(reasons_.begin(), reasons_.end(),
+                                    [reason](const Reason& one) { return one.text == reason; });
+    if (known != reasons_.end()) {
+        const bool first_words = !words.empty() && !known->with_words;
+        known->with_words |= first_words;
+        return first_words;
     }
     if (reasons_.size() == most_reasons) {
         reasons_.erase(reasons_.begin());
     }
-    reasons_.emplace_back(reason);
+    reasons_.push_back({std::string(reason), !words.empty()});
     return true;
 }
 

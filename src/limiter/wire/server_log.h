@@ -22,7 +22,7 @@ public:
         : subject_(subject), recovered_(recovered), level_(level), throttle_(write, this) {}
 
     /// It failed, perhaps again. `what` is static text such as "is down". A reason is new if `reason`
-    /// differs; `words`, the server's own, may be empty.
+    /// differs, or if `words`, the server's own, come for the first time.
     void failed(const char* what, std::string_view reason, std::string_view words = {}) noexcept;
 
     /// It works again.
@@ -35,6 +35,11 @@ private:
     static constexpr std::size_t most_reasons = 8;
     static constexpr Msec reminder = 60'000;
 
+    struct Reason {
+        std::string text;
+        bool with_words;
+    };
+
     static void write(void* self, Log& log) noexcept;
     bool note(std::string_view reason, std::string_view words);
 
@@ -42,8 +47,8 @@ private:
     const char* const recovered_;
     const LogLevel level_;
     const char* what_ = "";
-    std::vector<std::string> reasons_;  // this outage's
-    std::string reason_;                // the last one, with the server's words
+    std::vector<Reason> reasons_;  // this outage's
+    std::string reason_;           // the last one, with the server's words
     bool lasts_ = false;
     bool told_ = false;          // the log says that it lasts, so it must say when it ends
     Msec since_ = 0;             // when it began

@@ -20,6 +20,7 @@ use v5.36;
 use parent 'RateLimit::Backend';
 
 use JSON::PP ();
+use List::Util qw(max);
 
 my $json = JSON::PP->new->canonical;
 
@@ -48,7 +49,7 @@ sub answer ($request, $conn, $pace) {
     return [500, ['Content-Type' => 'application/json'], '{"error":"overloaded"}'] if $words eq 'fail';
     my %of = (
         asked => $asked, silent => $words eq 'silent', in => scalar(() = $words =~ /\S+/g),
-        out   => $asked->{max_tokens} // $asked->{max_output_tokens} // $asked->{generationConfig}{maxOutputTokens} // $asked->{options}{num_predict} // 20,
+        out   => max 0, $asked->{max_tokens} // $asked->{max_output_tokens} // $asked->{generationConfig}{maxOutputTokens} // $asked->{options}{num_predict} // 20,
         streams => $asked->{stream} // scalar($path =~ /stream/i),
     );
     # Ollama streams where nothing is said.

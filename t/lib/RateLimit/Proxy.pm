@@ -79,12 +79,11 @@ sub received ($self, $conn) {
     my $most = $self->{state}{"cut $direction"} // '';
     my $left = $most ne '' ? $most - ($conn->{relayed} // 0) : undef;
     $conn->{relayed} += length $bytes;
+    my $other = $conn->{other};
     if (defined $left && length $bytes >= $left) {
-        $conn->{other}->send(substr $bytes, 0, $left) if $left > 0;
-        $conn->{other}->write_out;
+        $other->send(substr $bytes, 0, $left) if $other && $left > 0;
         return $conn->cut;
     }
-    my $other = $conn->{other};
     $self->arrives($conn, sub { $other->send($bytes) }) if $other && length $bytes;
     return;
 }

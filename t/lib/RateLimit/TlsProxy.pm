@@ -58,7 +58,8 @@ sub received ($self, $conn) {
     return $client->send("garbage\r\n" x 10) if $self->way eq 'garbage';
     Net::SSLeay::BIO_write($client->{in_bio}, $bytes);
     my $ended = 0;
-    while (1) {
+    # What is sent to the server may end both connections, and then the session is freed.
+    while ($client->{ssl}) {
         my ($text, $result) = Net::SSLeay::read($client->{ssl}, 16_384);
         if (defined $text && length $text) {
             $client->{other}->send($text) if $client->{other};
@@ -67,6 +68,7 @@ sub received ($self, $conn) {
         $ended = Net::SSLeay::get_error($client->{ssl}, $result // -1) != Net::SSLeay::ERROR_WANT_READ();
         last;
     }
+    return if !$client->{ssl};
     $client->send($self->sealed($client));
     return $ended ? $client->close : undef;
 }

@@ -68,7 +68,10 @@ sub write_out ($self) {
         my $sent = syswrite $self->{socket}, $self->{out};
         if (!defined $sent) {
             return if $! == EAGAIN || $! == EINTR;
-            return $self->cut;
+            return $self->cut if $self->{paused} || $self->{closing};
+            # What the peer said before it closed is still to be read; the end comes behind it.
+            $self->{out} = '';
+            return;
         }
         substr $self->{out}, 0, $sent, '';
     }
