@@ -47,6 +47,11 @@ std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
     return first ? a : b;
 }
 
+/// Of the later window: a machine awaits no charge of a window that has ended there.
+Ticket later(Ticket a, Ticket b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0 ? b : a;
+}
+
 }  // namespace
 
 /// A refund to a bucket is worth no more than its own end says, each by itself.
@@ -60,6 +65,7 @@ void Debt::join(const Debt& more) noexcept {
     if (!of_bucket()) {
         cost = add_used(cost, more.cost);
         only_grows = only_grows && more.only_grows;
+        receipt.ticket = later(receipt.ticket, more.receipt.ticket);
         return;
     }
     fill = std::max(fill, more.fill);
