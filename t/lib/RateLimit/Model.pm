@@ -49,7 +49,7 @@ sub answer ($request, $conn, $pace) {
     return [500, ['Content-Type' => 'application/json'], '{"error":"overloaded"}'] if $words eq 'fail';
     my %of = (
         asked => $asked, silent => $words eq 'silent', in => scalar(() = $words =~ /\S+/g),
-        out   => max 0, $asked->{max_tokens} // $asked->{max_output_tokens} // $asked->{generationConfig}{maxOutputTokens} // $asked->{options}{num_predict} // 20,
+        out   => max(0, $asked->{max_tokens} // $asked->{max_output_tokens} // $asked->{generationConfig}{maxOutputTokens} // $asked->{options}{num_predict} // 20),
         streams => $asked->{stream} // scalar($path =~ /stream/i),
     );
     # Ollama streams where nothing is said.
