@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "core/limit/window.h"
+#include "limiter/login.h"
 #include "limiter/loop.h"
 #include "redis/keys/routes.h"
 #include "redis/keys/window_key.h"
@@ -88,12 +89,6 @@ struct ShardConf {
 
     /// In memory that all workers share, and owned by whoever owns the configuration.
     PrimaryWarnings* warned = nullptr;
-};
-
-/// The user and password by which a worker logs in.
-struct Login {
-    std::string username;  ///< empty: a password alone
-    std::string password;  ///< empty: none is needed
 };
 
 /// One rate_limit_redis block. Built when the configuration is read; outlives what this worker makes of it.

@@ -79,6 +79,7 @@ void Configured::add_store(const StoreSetup& setup) {
     store.fresh = setup.fresh;
     store.read_from = setup.read_from;
     store.login.password = setup.password;
+    store.login.file = setup.password_file;
     store.sentinel_login.password = setup.sentinel_password;
     store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;

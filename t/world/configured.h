@@ -36,6 +36,7 @@ struct StoreSetup {
     StoreConf::ReadFrom read_from = StoreConf::ReadFrom::nearest;
     bool shares_overrides = false;
     std::string password{};
+    std::string password_file{};  // where the password is read again
     std::string sentinel_password{};
     std::int64_t database = 0;
 

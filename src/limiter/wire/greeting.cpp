@@ -113,7 +113,11 @@ void Greeting::Question::answered(Node& /*node*/, Delivery delivery, const Reply
 
 void Greeting::take(const Question& question, const Reply& reply) noexcept {
     note_words(reply);
-    if (fault_of(reply) == Fault::denied) {
+    const Fault fault = fault_of(reply);
+    if (fault == Fault::auth) {
+        login().renew(store_.name);  // before the connection ends, and another begins
+    }
+    if (fault == Fault::denied) {
         reject(said, reply);  // it has answered nothing: it said so unasked, and closes
         return;
     }

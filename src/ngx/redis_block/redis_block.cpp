@@ -1,10 +1,8 @@
 #include "ngx/redis_block/redis_block.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <cerrno>
 #include <new>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -64,34 +62,31 @@ char* set_text(ngx_conf_t* cf, std::string& text) {
     return NGX_CONF_OK;
 }
 
-/// Reads a secret from a file, without the line ends that editors leave. The path is the end of a word, which
-/// nginx ends by a zero byte.
-char* read_secret(ngx_conf_t* cf, std::string_view path, std::string& secret) {
+/// The path is the end of a word, which nginx ends by a zero byte. `file` becomes the whole path.
+char* set_secret(ngx_conf_t* cf, std::string_view path, std::string& secret, std::string& file) {
     ngx_str_t name = str(path);
     if (ngx_conf_full_name(cf->cycle, &name, 1) != NGX_OK) {
         return failed;
     }
-    std::ifstream file(reinterpret_cast<const char*>(name.data), std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();  // an iterator over the file would throw for a directory
-    secret = text.str();
-    while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
-        secret.pop_back();
-    }
-    if (secret.empty()) {
-        return refuse(
-            cf, "\"%V\": the file \"%V\" cannot be read or is empty: give the path of a file with the secret",
-            &words_of(cf)[0], &name);
+    file.assign(view(name));
+    const SecretFile found = read_secret(file.c_str(), secret);
+    const int reason = found == SecretFile::unreadable ? errno : 0;
+    if (found != SecretFile::read) {
+        ngx_conf_log_error(
+            NGX_LOG_EMERG, cf, reason,
+            "\"%V\": the file \"%V\" %s: give the path of a file that has the secret and nothing else",
+            &words_of(cf)[0], &name, explain(found));
+        return failed;
     }
     return NGX_CONF_OK;
 }
 
-char* set_password(ngx_conf_t* cf, std::string& password) {
+char* set_password(ngx_conf_t* cf, Login& login) {
     const std::string_view text = view(words_of(cf)[1]);
     if (text.substr(0, 5) == "file:") {
-        return read_secret(cf, text.substr(5), password);
+        return set_secret(cf, text.substr(5), login.password, login.file);
     }
-    return set_text(cf, password);
+    return set_text(cf, login.password);
 }
 
 char* set_digest(ngx_conf_t* cf, StoreBlock& store) {
@@ -105,7 +100,8 @@ char* set_digest(ngx_conf_t* cf, StoreBlock& store) {
     }
     if (text.substr(0, 5) == "hmac:") {
         std::string secret;
-        if (read_secret(cf, text.substr(5), secret) != NGX_CONF_OK) {
+        std::string file;
+        if (set_secret(cf, text.substr(5), secret, file) != NGX_CONF_OK) {
             return failed;
         }
         store.digest = KeyDigest(KeyDigest::Kind::hmac, secret);
@@ -165,7 +161,7 @@ constexpr Directive directives[] = {
     {"prefix", set_prefix},
     {"key_digest", set_digest},
     {"username", [](ngx_conf_t* cf, StoreBlock& store) { return set_text(cf, store.login.username); }},
-    {"password", [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.login.password); }},
+    {"password", [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.login); }},
     {"database", set_database},
     {"overrides", set_overrides},
     {"ssl", set_ssl},
@@ -180,7 +176,7 @@ constexpr Directive directives[] = {
     {"sentinel_username",
      [](ngx_conf_t* cf, StoreBlock& store) { return set_text(cf, store.sentinel_login.username); }},
     {"sentinel_password",
-     [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.sentinel_login.password); }},
+     [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.sentinel_login); }},
 };
 
 /// A directive that takes several values, and may be repeated.

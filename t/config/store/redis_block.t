@@ -5,6 +5,8 @@ use RateLimit::Test;
 my $folder = test_folder();
 write_text("$folder/secret", "s3cret\r\n");
 write_text("$folder/empty",  "\n");
+my %marked = (utf8 => "\xef\xbb\xbfs3cret\n", utf16 => "\xff\xfes\0");
+write_text("$folder/$_", $marked{$_}) for keys %marked;
 write_text("$folder/inside", "shard b primary=127.0.0.1:2;\n");
 my $shard = 'shard a primary=127.0.0.1:1';
 my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit 1r/s store=main; }';
@@ -55,8 +57,9 @@ my @bad = (
     (map { ["key_digest $_", qr/invalid "key_digest .*": it is "off", "sha256" or "hmac:FILE"/] } 'on', 'md5', 'sha256:x', '""', 'hmac'),
     (map { ["database $_", qr/invalid "database .*": it is a number from 0 to 1000000/] } '-1', 'x', '1000001', '""'),
     (map { [qq($_ ""), qr/"$_" is empty: give it a value or remove the line/] } 'username', 'password'),
-    (map { my $d = $_; map { ["$d$_", qr/: the file ".*" cannot be read or is empty: give the path of a file with the secret/] }
-        "$folder/missing", "$folder/empty", $folder, 'relative/missing' } 'password file:', 'key_digest hmac:'),
+    (map { my $d = $_; map { my ($file, $why) = @$_; ["$d$file", qr/"\w+": the file ".*" $why: give the path of a file that has the secret and nothing else/] }
+        ["$folder/missing", 'cannot be read'], ["$folder/empty", 'is empty'], [$folder, 'cannot be read'], ['relative/missing', 'cannot be read'],
+        map { ["$folder/$_", 'begins with a byte order mark'] } keys %marked } 'password file:', 'key_digest hmac:'),
     (map { [$_, qr/"\w+" in "rate_limit_redis" takes one value: "\w+ VALUE;"/] }
         'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'fresh', 'key_digest', 'check_timeout 1s 2s'),
     ['timeout 5s', qr/unknown directive "timeout" in "rate_limit_redis": it takes shard, cluster, sentinel, .* and ssl_verify/],

@@ -52,7 +52,7 @@ my @bad = (
     ["$both; sentinel_password a; sentinel_password b", 'sentinel_password b',
         qr/duplicate "sentinel_password" in "rate_limit_redis": keep one/],
     ["$both; sentinel_password file:$folder/missing", 'sentinel_password',
-        qr/"sentinel_password": the file ".*missing" cannot be read or is empty/],
+        qr/"sentinel_password": the file ".*missing" cannot be read: give .*No such file/],
 );
 for my $case (@bad) {
     my ($text, $at, $pattern) = @$case;

@@ -1,0 +1,106 @@
+#include "limiter/login.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+namespace rate_limit {
+
+namespace {
+
+constexpr std::size_t longest_secret = 65'536;
+constexpr Msec between_readings = 5'000;
+
+/// Of UTF-8 and of the two kinds of UTF-16.
+constexpr std::array<std::string_view, 3> byte_order_marks = {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
+
+/// False: errno says why.
+bool read_file(const char* path, std::string& text) {
+    std::error_code found;
+    if (!std::filesystem::is_regular_file(path, found)) {  // another kind of file may be long to open
+        errno = found ? found.value() : EINVAL;
+        return false;
+    }
+    std::ifstream file(path, std::ios::binary);
+    text.resize(longest_secret + 1);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.size() > longest_secret) {
+        errno = EFBIG;
+    }
+    return file.eof() && !file.bad();
+}
+
+}  // namespace
+
+SecretFile read_secret(const char* path, std::string& secret) {
+    std::string text;
+    if (!read_file(path, text)) {
+        return SecretFile::unreadable;
+    }
+    for (const std::string_view mark : byte_order_marks) {
+        if (text.compare(0, mark.size(), mark) == 0) {
+            return SecretFile::marked;
+        }
+    }
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
+        text.pop_back();
+    }
+    if (text.empty()) {
+        return SecretFile::empty;
+    }
+    secret.swap(text);
+    return SecretFile::read;
+}
+
+const char* explain(SecretFile found) noexcept {
+    switch (found) {
+        case SecretFile::unreadable:
+            return "cannot be read";
+        case SecretFile::empty:
+            return "is empty";
+        default:
+            return "begins with a byte order mark";
+    }
+}
+
+void Login::tell_unread(SecretFile found, int reason, const std::string& store) const {
+    const std::string why =
+        found == SecretFile::unreadable ? std::string(" (") + std::strerror(reason) + ")" : "";
+    log_line(
+        process_log(), LogLevel::error,
+        "rate limit: a server of \"%s\" refuses the password, and a worker that reads its file again finds "
+        "that \"%s\" %s%s: mend that, or reload, by which nginx reads it as the user that started it",
+        store.c_str(), file.c_str(), explain(found), why.c_str());
+}
+
+void Login::renew(const std::string& store) const noexcept {
+    const Msec now = msec_now();
+    if (file.empty() || (tried_ && now - tried_at_ < between_readings)) {
+        return;
+    }
+    tried_ = true;
+    tried_at_ = now;
+    try {
+        std::string text;
+        const SecretFile found = read_secret(file.c_str(), text);
+        if (found != SecretFile::read && found != told_) {
+            tell_unread(found, errno, store);
+        }
+        told_ = found;
+        if (found == SecretFile::read && text != password) {
+            password.swap(text);
+            log_line(process_log(), LogLevel::notice,
+                     "rate limit: a server of \"%s\" refused the password; \"%s\" has another one by now",
+                     store.c_str(), file.c_str());
+        }
+    } catch (...) {
+        // without memory it stays as it is
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "limiter/loop.h"
+
+namespace rate_limit {
+
+/// What has come of reading a file with a secret.
+enum class SecretFile : unsigned char { read, unreadable, empty, marked };
+
+/// Reads a secret, without the line ends that editors leave behind it, from a file of at most 64 KB. Never
+/// waits: what is no regular file is unreadable. `secret` changes only where it was read; errno says why a
+/// file is unreadable.
+SecretFile read_secret(const char* path, std::string& secret);
+
+/// What is wrong with the file: static text, which the path comes before. Not for SecretFile::read.
+const char* explain(SecretFile found) noexcept;
+
+/// The user and password by which a worker logs in to the servers of a store, or to its sentinels.
+struct Login {
+    std::string username;  ///< empty: a password alone
+    std::string file;      ///< where the password is read from; empty: it stands in the configuration
+
+    /// This worker's; empty: none is needed.
+    mutable std::string password;
+
+    /// A server has refused the password: reads the file again, once in 5 s at most, so that the next
+    /// connection logs in by what it says now. The log says what has come of it.
+    void renew(const std::string& store) const noexcept;
+
+private:
+    void tell_unread(SecretFile found, int reason, const std::string& store) const;
+
+    mutable Msec tried_at_ = 0;
+    mutable bool tried_ = false;
+    mutable SecretFile told_ = SecretFile::read;
+};
+
+}  // namespace rate_limit
