@@ -22,6 +22,7 @@
 #include "ngx/redis_block/redis_block.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/request_fields.h"
+#include "ngx/request/response_end.h"
 #include "ngx/request/response_fields.h"
 #include "ngx/topology/topology_memory.h"
 #include "operator/figures/minutes.h"
@@ -139,6 +140,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
     set_next_header_filter(ngx_http_top_header_filter);
     ngx_http_top_header_filter = header_filter;
     add_response_filter(main);
+    add_end_filter(main);
     add_request_filter(main);
 
     if (check_named_variables(cf, main) != NGX_OK) {

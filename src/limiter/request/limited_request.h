@@ -70,7 +70,8 @@ public:
     /// and a place in a queue goes back only as the last one.
     void give_back_all(bool left = false) noexcept;
 
-    /// The request ends: it lets go of what it holds of its limits to the end.
+    /// The response has been sent, or the request ends: lets go of the slots that it holds. May be called
+    /// again.
     void leave_all() noexcept;
 
     /// Milliseconds that the request waited for its stores: each time as long as its slowest limit took.

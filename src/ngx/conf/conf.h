@@ -148,6 +148,7 @@ struct MainConf : Configuration {
     std::vector<FieldVariable*> response_fields;  // in the order of their first lines
     std::vector<FieldVariable*> request_fields;   // likewise
     LimitLog* log;                                // never null; owned by the configuration's pool
+    bool counts_running;                          // some line is of rate_limit_concurrency
 };
 
 void* create_main_conf(ngx_conf_t* cf) noexcept;

@@ -224,6 +224,7 @@ char* set_rate_limit(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noe
 }
 
 char* set_concurrency(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) noexcept {
+    main_conf(cf)->counts_running = true;
     return add_line(cf, static_cast<LocationConf*>(conf)->slot_lines, running_slots, "concurrency");
 }
 

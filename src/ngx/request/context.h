@@ -108,6 +108,7 @@ public:
     bool is_of_post_action() const noexcept { return resumable_.of_post_action; }
 
     bool cost_is_final = false;  ///< evaluate_final_costs() has run
+    bool response_ends = false;  ///< all of the response has come to the filters
 
     BodyReading* response = nullptr;  ///< what is read of the body of the response; null: nothing is
 

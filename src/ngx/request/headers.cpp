@@ -6,6 +6,7 @@
 #include "ngx/request/costs.h"
 #include "ngx/request/handlers.h"
 #include "ngx/request/limiter.h"
+#include "ngx/request/response_end.h"
 #include "ngx/request/response_fields.h"
 #include "ngx/values/variable_names.h"
 
@@ -179,6 +180,7 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     const ngx_int_t passed = next_header_filter(r);
     // Later filters may have changed the status: to 206, or by an error page that came back here.
     context->note_status();
+    note_header_sent(*context);
     read_response(*context, kind);
     if (r->header_sent != 0 && has_post_action(r)) {
         evaluate_final_costs(*context);  // post_action will have an upstream of its own
