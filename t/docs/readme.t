@@ -3,7 +3,7 @@
 use RateLimit::Test;
 
 my $readme = project_file('README.md');
-cmp_ok scalar(() = $readme =~ /\n/g), '<=', 210, 'it has no more than 210 lines';
+cmp_ok scalar(() = $readme =~ /\n/g), '<=', 200, 'it has no more than 200 lines';
 
 my $example = code($readme, 'full example');
 my $shards  = RateLimit::Shards->start(2, replicas => 2);
