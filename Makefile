@@ -133,7 +133,7 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 
-.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells dist versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check alone measured tidy install uninstall deb deb-check clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -185,6 +185,7 @@ help:
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
 	@echo 'make deb-check  as root: builds, checks, installs and removes it in a Debian of its own; RELEASE=$(RELEASE)'
+	@echo 'make dist       packs the sources into $(BUILD)'
 	@echo 'make clean, make distclean   without, with our own build of hiredis'
 
 module: $(module)
@@ -498,6 +499,9 @@ uninstall: $(configured)/key
 deb:
 	@NGINX_SRC= tools/deps build run package
 	@tools/deb '$(BUILD)/deb' '$(DEPS)/hiredis-sources'
+
+dist:
+	@tools/dist '$(BUILD)'
 
 # In a Debian of its own, whichever this is: built without a network, lintian, blhc, mandoc, and autopkgtest.
 deb-check:
