@@ -85,10 +85,11 @@ dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
 # Calls across files are inlined where compiler and linker can do that as GCC does, but not where errors are looked for.
 lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
     $(CXX) -Werror -flto=auto -ffat-lto-objects -fPIC -shared -x c++ -o /dev/null - 2>/dev/null && echo -flto=auto -ffat-lto-objects))
-code := -O2 -g -fPIC -fvisibility=hidden -fstack-protector-strong
+# Functions and lines for backtraces, compressed: all that tests build takes 200 MB, and not 500.
+code := -O2 -g1 -gz -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 # Optimized, the macros of GoogleTest take twice as long to compile. What they test is optimized as ever, but for templates.
-unit_code = -Og -g1 -fno-lto -pthread
+unit_code = -Og -fno-lto -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
 # The simulator: many machines of the world of virtual time.
@@ -132,6 +133,9 @@ unbounded := $(unbounded_tree)/build/$(NAME).so
 # One line a step; V=1 shows the commands.
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
+# How far a new build of the module is; where files are built anew, it is the last of them.
+counted = $(if $(V),,@n=$$(($$(ls $(objects) 2>/dev/null | wc -l) + 1)) && \
+    echo "  CXX  $@ ($$((n > $(words $(objects)) ? $(words $(objects)) : n)) of $(words $(objects)))" &&)
 
 .PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells dist versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check alone measured tidy install uninstall deb deb-check clean distclean help FORCE
@@ -191,7 +195,7 @@ help:
 module: $(module)
 
 $(module): $(objects) $(BUILD)/obj/modules.o $(hiredis_built) $(configured)/key
-	$(call quiet,LINK)$(CXX) -shared -O2 $(lto) -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
+	$(call quiet,LINK)$(CXX) -shared -O2 -gz $(lto) -o $@ $(objects) $(BUILD)/obj/modules.o @$(configured)/ld-opt $(LDFLAGS) \
 	    -Wl,--exclude-libs,ALL $(hiredis_libs) -lssl -lcrypto
 
 # Touched only when nginx or its flags changed.
@@ -207,12 +211,12 @@ $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 
 $(pure_objects): $(BUILD)/obj/%.o: $(generated)/rooms/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -c -o $@ $<
+	$(counted)$(compile) -c -o $@ $<
 
 # Only the module has these, which is linked by $(lto) anyway.
 $(BUILD)/obj/ngx/%.o: $(generated)/rooms/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,CXX)$(subst -ffat-lto-objects,,$(compile)) @$(configured)/includes -c -o $@ $<
+	$(counted)$(subst -ffat-lto-objects,,$(compile)) @$(configured)/includes -c -o $@ $<
 
 # Touched only when the room has other files.
 $(unified): $(generated)/rooms/%/UnifiedSource.cpp: FORCE
@@ -262,7 +266,7 @@ unit: $(unit_tests)
 	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
 
 $(unit_tests): $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
+	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto \
 	    -lgtest_main -lgtest -pthread
 
 # Whatever their names, each source is in one part.
@@ -289,7 +293,7 @@ worlds := $(BUILD)/worlds/world
 SEEDS ?= 1000
 
 $(worlds): $(worlds_main) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 # What makes no sense is refused before anything is built or runs.
 ifneq ($(filter world,$(MAKECMDGOALS)),)
@@ -590,7 +594,7 @@ bench-plot:
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
 $(simulator): $(simulate_objects) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 # Says where it is.
 .PHONY: simulator
@@ -633,7 +637,7 @@ $(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefil
 	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
 
 $(differential): $(differential_objects) $(world_object) $(pure_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(clock_of_redis): t/differential/clock.c Makefile
 	@mkdir -p $(@D)

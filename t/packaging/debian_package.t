@@ -23,7 +23,7 @@ SKIP: {
     my ($id) = read_text('/etc/os-release') =~ /^VERSION_ID="?(\d+)/m;
     skip 'this system is not Debian', 6 if read_text('/etc/os-release') !~ /^ID=debian$/m || !$id;
     my $said = qx{cd / && PATH='$folder/bin':\$PATH HIREDIS_SRC='$folder/hiredis' '$script' '$folder/out' '$folder/sources' 2>&1};
-    like $said, qr/^building libnginx-mod-http-rate-limit \Q$version\E-1~deb$id$/m, 'what is built is said';
+    like $said, qr/^2 of 2: building libnginx-mod-http-rate-limit \Q$version\E-1~deb$id\b/m, 'what is built is said';
     like read_text("$folder/changelog"), qr/\Alibnginx-mod-http-rate-limit \(\Q$version\E-1~deb$id\) \w+; urgency=\w+\n\n  \* .+\n\n -- .+ <.+>  \w+, \d\d .+\n\z/, 'its changelog has the version';
     like read_text("$folder/arguments"), qr/--build-profiles=pkg\.libnginx-mod-http-rate-limit\.hiredis/, 'with the hiredis that is given';
     like read_text("$folder/listed") // '', qr/^async\.h\n(?:.*\n)*hiredis\.h$/m, '... whose sources are a part of it';
