@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -12,35 +11,35 @@ namespace rate_limit {
 
 namespace {
 
-constexpr std::size_t longest_secret = 65'536;
+constexpr std::size_t longest_secret = 16'384;
 constexpr Msec between_readings = 5'000;
 
 /// Of UTF-8 and of the two kinds of UTF-16.
 constexpr std::array<std::string_view, 3> byte_order_marks = {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
 
-/// False: errno says why.
-bool read_file(const char* path, std::string& text) {
+SecretFile read_file(const char* path, std::string& text) {
     std::error_code found;
     if (!std::filesystem::is_regular_file(path, found)) {  // another kind of file may be long to open
-        errno = found ? found.value() : EINVAL;
-        return false;
+        errno = found.value();
+        return found ? SecretFile::unreadable : SecretFile::no_file;
     }
     std::ifstream file(path, std::ios::binary);
     text.resize(longest_secret + 1);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     if (text.size() > longest_secret) {
-        errno = EFBIG;
+        return SecretFile::too_long;
     }
-    return file.eof() && !file.bad();
+    return file.eof() && !file.bad() ? SecretFile::read : SecretFile::unreadable;
 }
 
 }  // namespace
 
 SecretFile read_secret(const char* path, std::string& secret) {
     std::string text;
-    if (!read_file(path, text)) {
-        return SecretFile::unreadable;
+    const SecretFile found = read_file(path, text);
+    if (found != SecretFile::read) {
+        return found;
     }
     for (const std::string_view mark : byte_order_marks) {
         if (text.compare(0, mark.size(), mark) == 0) {
@@ -61,6 +60,10 @@ const char* explain(SecretFile found) noexcept {
     switch (found) {
         case SecretFile::unreadable:
             return "cannot be read";
+        case SecretFile::no_file:
+            return "is no regular file";
+        case SecretFile::too_long:
+            return "is longer than 16 KB";
         case SecretFile::empty:
             return "is empty";
         default:
@@ -70,7 +73,7 @@ const char* explain(SecretFile found) noexcept {
 
 void Login::tell_unread(SecretFile found, int reason, const std::string& store) const {
     const std::string why =
-        found == SecretFile::unreadable ? std::string(" (") + std::strerror(reason) + ")" : "";
+        found == SecretFile::unreadable ? " (" + std::generic_category().message(reason) + ")" : "";
     log_line(
         process_log(), LogLevel::error,
         "rate limit: a server of \"%s\" refuses the password, and a worker that reads its file again finds "
@@ -78,29 +81,33 @@ void Login::tell_unread(SecretFile found, int reason, const std::string& store) 
         store.c_str(), file.c_str(), explain(found), why.c_str());
 }
 
-void Login::renew(const std::string& store) const noexcept {
+bool Login::renew(const std::string& store) const noexcept {
     const Msec now = msec_now();
     if (file.empty() || (tried_ && now - tried_at_ < between_readings)) {
-        return;
+        return false;
     }
     tried_ = true;
     tried_at_ = now;
     try {
         std::string text;
         const SecretFile found = read_secret(file.c_str(), text);
-        if (found != SecretFile::read && found != told_) {
-            tell_unread(found, errno, store);
+        const int reason = found == SecretFile::unreadable ? errno : 0;
+        if (found != SecretFile::read && (found != told_ || reason != told_reason_)) {
+            tell_unread(found, reason, store);
         }
         told_ = found;
+        told_reason_ = reason;
         if (found == SecretFile::read && text != password) {
             password.swap(text);
             log_line(process_log(), LogLevel::notice,
                      "rate limit: a server of \"%s\" refused the password; \"%s\" has another one by now",
                      store.c_str(), file.c_str());
+            return true;
         }
     } catch (...) {
         // without memory it stays as it is
     }
+    return false;
 }
 
 }  // namespace rate_limit

@@ -7,11 +7,11 @@
 namespace rate_limit {
 
 /// What has come of reading a file with a secret.
-enum class SecretFile : unsigned char { read, unreadable, empty, marked };
+enum class SecretFile : unsigned char { read, unreadable, no_file, too_long, empty, marked };
 
-/// Reads a secret, without the line ends that editors leave behind it, from a file of at most 64 KB. Never
-/// waits: what is no regular file is unreadable. `secret` changes only where it was read; errno says why a
-/// file is unreadable.
+/// Reads a secret, without the line ends that editors leave behind it, from a file of at most 16 KB: no
+/// server takes more before a log in. Never waits: what is no regular file is not opened. `secret` changes
+/// only where it was read; errno says why a file is unreadable.
 SecretFile read_secret(const char* path, std::string& secret);
 
 /// What is wrong with the file: static text, which the path comes before. Not for SecretFile::read.
@@ -26,8 +26,9 @@ struct Login {
     mutable std::string password;
 
     /// A server has refused the password: reads the file again, once in 5 s at most, so that the next
-    /// connection logs in by what it says now. The log says what has come of it.
-    void renew(const std::string& store) const noexcept;
+    /// connection logs in by what it says now. True: that is another password. The log says what has come of
+    /// it.
+    bool renew(const std::string& store) const noexcept;
 
 private:
     void tell_unread(SecretFile found, int reason, const std::string& store) const;
@@ -35,6 +36,7 @@ private:
     mutable Msec tried_at_ = 0;
     mutable bool tried_ = false;
     mutable SecretFile told_ = SecretFile::read;
+    mutable int told_reason_ = 0;  // of SecretFile::unreadable
 };
 
 }  // namespace rate_limit

@@ -6,6 +6,11 @@ use RateLimit::Test;
 # What goes on is held, and answered with the test's "gate".
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) {
     my ($uri) = $request->{uri} =~ m{^/(\w*)};
+    return $conn->hold('never', [200, [], 'done']) if $request->{uri} =~ m{^/after/};
+    if ($uri eq 'kept') {
+        $conn->send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=9\r\n\r\nx");
+        return $conn->hold('gate', 'xxxx');
+    }
     return $conn->hold('gate', [200, [], 'done']) if $uri eq 'goes_on' || $uri eq 'cached' && $conn->state('slow');
     return [200, ['Cache-Control' => 'max-age=1'], 'x' x 100] if $uri eq 'cached';
     return [204, [], ''] if $uri eq 'empty';
@@ -24,6 +29,7 @@ my $nginx = RateLimit::Nginx->start(
         location /included { $limit ssi on; ssi_types *; mirror /goes_on; alias %%DIR%%/html/included; }
         location /after { $limit post_action /goes_on; proxy_pass http://%%UP%%; }
         location /cached { $limit proxy_pass http://%%UP%%; proxy_cache cache; proxy_cache_key \$uri; proxy_cache_use_stale updating; proxy_cache_background_update on; }
+        location /kept { $limit proxy_http_version 1.1; proxy_set_header Connection ''; proxy_pass http://%%UP%%; proxy_cache cache; }
         location /large { $limit proxy_buffering off; proxy_pass http://%%UP%%; }
         location /upgraded { $limit proxy_http_version 1.1; proxy_set_header Connection upgrade; proxy_set_header Upgrade x; proxy_pass http://%%UP%%; }
         location = /goes_on { internal; proxy_pass http://%%UP%%/goes_on; }",
@@ -57,11 +63,30 @@ is $nginx->get('/large?k=slow')->status, 429, 'what a client has not taken holds
 is length $slow->response->body, 8_000_000, '... and when it takes it';
 is $nginx->get('/large?k=slow')->status, 200, '... the slot is free';
 
-sub upgrade () { push @open, $nginx->begin('/upgraded?k=up', Connection => 'upgrade', Upgrade => 'x'); return $open[-1]->response(method => 'HEAD')->status }
-is upgrade(), 101, 'an upgraded connection';
-is upgrade(), 429, '... holds its slot';
-$open[-2]->abort;
-wait_until { upgrade() == 101 } what => 'its end to free that';
+sub upgrade ($method) {
+    push @open, $nginx->http->start_request($method, "/upgraded?k=$method", [Connection => 'upgrade', Upgrade => 'x']);
+    return $open[-1]->response(method => 'HEAD')->status;
+}
+for my $method (qw(GET HEAD)) {
+    is upgrade($method), 101, "$method: an upgraded connection";
+    is upgrade($method), 429, '... holds its slot';
+    $open[-2]->abort;
+    wait_until { upgrade($method) == 101 } what => 'its end to free that';
+}
+
+# nginx fetches what it keeps in the cache, though the client wanted no body.
+my $head = $nginx->http->start_request('HEAD', '/kept?k=kept');
+is $head->response(method => 'HEAD')->status, 200, 'the header of a response that is to be kept';
+is $nginx->get('/kept?k=kept')->status, 429, '... whose body is fetched, holds its slot';
+
+# A client that leaves before its response ends.
+for my $uri ('/leaves', '/goes_on_after') {
+    my $left = $nginx->reach($backend, "/after$uri?k=left");
+    my $before = $backend->requests;
+    $left->abort;
+    wait_until { $backend->requests > $before } what => 'post_action';
+    is $nginx->http->get('/after?k=left')->status, 200, "$uri: post_action alone goes on";
+}
 
 $backend->release('gate');
 $_->close for @open;

@@ -93,6 +93,9 @@ TEST_F(PasswordFile, IsToldOnceWhereItCannotBeUsed) {
         EXPECT_EQ(asked_for(20), "ERROR_ALLOWED");
         EXPECT_EQ(world.logged(std::string(refused) + why + ": mend that, or reload"), 1U) << why;
     }
+    file.write(std::string(20'000, 'x'));
+    EXPECT_EQ(asked_for(20), "ERROR_ALLOWED");
+    EXPECT_EQ(world.logged(std::string(refused) + "is longer than 16 KB"), 1U);
     file.remove();
     EXPECT_EQ(asked_for(20), "ERROR_ALLOWED");
     EXPECT_EQ(world.logged(std::string(refused) + "cannot be read \\(No such file or directory\\)"), 1U);

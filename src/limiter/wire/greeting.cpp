@@ -114,8 +114,10 @@ void Greeting::Question::answered(Node& /*node*/, Delivery delivery, const Reply
 void Greeting::take(const Question& question, const Reply& reply) noexcept {
     note_words(reply);
     const Fault fault = fault_of(reply);
-    if (fault == Fault::auth) {
-        login().renew(store_.name);  // before the connection ends, and another begins
+    // A server may have other words for what it does not take as a password.
+    const bool refused = fault == Fault::auth || (question.kind == Question::Kind::auth && reply.is_error());
+    if (refused && login().renew(store_.name)) {
+        health_.try_soon();
     }
     if (fault == Fault::denied) {
         reject(said, reply);  // it has answered nothing: it said so unasked, and closes

@@ -70,6 +70,9 @@ public:
         may_reconnect_ = true;
     }
 
+    /// The next try may do better than those before: it comes after the first step of the wait.
+    void try_soon() noexcept { backoff_.reset(); }
+
     /// How long to wait for the next try or probe. A replica is wanted back within a second: reads go farther
     /// meanwhile.
     Msec next_wait() noexcept {

@@ -140,20 +140,24 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     return context->waiting() ? context->suspend() : conclude(*context, phase, from);
 }
 
-/// The response has ended, and another location is about to run, whose upstream would take the first one's
-/// place.
-void keep_costs(ngx_http_request_t* r) noexcept {
+/// The response has ended, perhaps before it was sent, and another location is about to run: its upstream
+/// would take the first one's place, and it holds no slots.
+void end_before_post_action(ngx_http_request_t* r) noexcept {
     RequestContext* context = r == r->main ? RequestContext::find(r) : nullptr;
-    if (context != nullptr && context->admitted() && !context->is_of_post_action()) {
+    if (context == nullptr || context->is_of_post_action()) {
+        return;
+    }
+    if (context->admitted()) {
         evaluate_costs_of_end(*context);
     }
+    context->leave_all();
 }
 
 }  // namespace
 
 ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
     if (r->post_action != 0) {
-        keep_costs(r);
+        end_before_post_action(r);
     }
     return limit_request(r, Phase::access);
 }

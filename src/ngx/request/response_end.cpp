@@ -17,10 +17,17 @@ bool has_last(const ngx_chain_t* in) noexcept {
     return false;
 }
 
+/// nginx still reads from the upstream, though the client has all that it gets: a body that is kept, after
+/// HEAD. Or an upgraded connection goes on.
+bool reads_upstream(const ngx_http_request_t& r) noexcept {
+    const ngx_http_upstream_t* u = r.upstream;
+    return u != nullptr && u->cleanup != nullptr && (u->cacheable != 0 || u->store != 0 || u->upgrade != 0);
+}
+
 /// Whether nothing that has come so far is still to be sent.
 bool is_sent(const ngx_http_request_t& r) noexcept {
-    return r.header_sent != 0 && r.out == nullptr && r.postponed == nullptr && r.buffered == 0 &&
-           r.connection->buffered == 0;
+    return !reads_upstream(r) && r.header_sent != 0 && r.out == nullptr && r.postponed == nullptr &&
+           r.buffered == 0 && r.connection->buffered == 0;
 }
 
 /// nginx calls this without a body, too, when a client can take more.
