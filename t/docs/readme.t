@@ -27,7 +27,7 @@ my $local = RateLimit::Nginx->start(server => code($readme, 'small example'), cl
 my sub passed_at ($after) {
     $local->stand_at(1_800_000_000 + $after);
     my @answers = map { $local->get('/api/') } 1 .. 20;
-    is_deeply [map { limits($_)->{resource} } @answers], [('burst') x 20], "the small example, after $after s: the burst is what is short";
+    is_deeply [map { limits($_)->{resource} } @answers], [('hour') x 20], "the small example, after $after s: headers show the hour";
     return scalar grep { $_->status != 429 } @answers;
 }
 is_deeply [map { passed_at($_) } 0, 0.5, 0.6, 1, 3], [10, 5, 1, 4, 10],
