@@ -25,6 +25,7 @@ is_deeply [map { $_->status } @second], [map { $_->status } @first], 'the same c
 is_deeply [sort keys %{{map { limits($_)->{remaining} => 1 } @first}}], [0], 'all are told that nothing remains';
 is scalar(grep { $_->header('Retry-After') } @first), $rejected, 'Retry-After only with a rejection';
 is limits($http->get('/', 'X-API-Key' => 'new'))->{remaining}, 99, 'a client within the limit';
+is_deeply limits($http->get('/')), {}, 'one without a key has no limit';
 $http->close;
 $nginx->stop;
 

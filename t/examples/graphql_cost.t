@@ -16,6 +16,7 @@ sub spent () { return $shards->used((windows())[0] // 'none') }
 my $query = $nginx->post('/graphql', 'cost 40', @token);
 is $query->status, 200, 'a query';
 is $query->header('X-Query-Cost'), undef, 'the cost is not shown as such';
+shows $query, 200, {resource => 'graphql', limit => 5000, used => 40, remaining => 4960}, 'but what is left, though fewer queries are';
 wait_until { spent() == 40 } what => 'its cost charged';
 $shards->wait_synced;
 $nginx->post('/graphql', 'no cost', @token);

@@ -63,7 +63,7 @@ my $told = $nginx->post('/v1/chat/completions', '{"max_tokens":5,"messages":[{"c
 is $told->header('x-ratelimit-limit-tokens'), 20_000, 'the limit of tokens';
 cmp_ok $told->header('x-ratelimit-remaining-tokens'), '<', 20_000, '... and what is left, by the estimate';
 like $told->header('x-ratelimit-reset-tokens'), qr/^(?:59|60)s$/, '... and for how long';
-is $told->header('X-RateLimit-Resource'), 'requests', 'what is hidden is not shown';
+is $told->header('X-RateLimit-Resource'), 'tokens', '... also in the X-RateLimit fields, though fewer requests are left';
 
 # Over the limit. The last answer may be longer than its estimate; it is charged all the same.
 wait_until { (counted()->{money} // 0) == 78 } what => 'its charges';

@@ -12,6 +12,7 @@ for (1 .. 3) {
     is $preflight->status, 204, 'a preflight';
     is $preflight->header('Access-Control-Allow-Origin'),  'https://app.example.com', 'may come from the application';
     is $preflight->header('Access-Control-Allow-Methods'), 'GET, POST, PUT, DELETE',  'with these methods';
+    like $preflight->header('Access-Control-Allow-Headers'), qr/\bX-Api-Key\b/, 'and a key of the API';
 }
 is limits($http->get('/'))->{used}, 1, 'and costs nothing';
 $http->get('/') for 2 .. 100;

@@ -11,7 +11,7 @@ my $app    = RateLimit::Backend->start(handler => sub ($request, $conn) {
 });
 my $nginx = start_text("log_format ends \$status;\n" . code(project_file('docs/recipes.md'), 'recipe: login'), shards => $shards, app => $app,
     replace => {'location = /login {' => 'access_log %%DIR%%/ends ends; location = /login {'});
-my $key   = 'rl:login/600:127.0.0.1';
+my $key   = 'rl:login/900:127.0.0.1';
 sub used () { return $shards->primary->hash($key)->{used} // 0 }
 sub attempt ($password) { return $nginx->post('/login', $password)->status }
 
@@ -52,5 +52,13 @@ $nginx->stop;
 my $lonely = start_text(code(project_file('docs/recipes.md'), 'recipe: login'), shards => $shards, app => $app);
 my @alone  = map { $lonely->post('/login', 'wrong')->status } 1 .. 7;
 is_deeply \@alone, [(401) x 5, (429) x 2], 'and for a machine that never saw Redis';
+
+# An application that says by a redirect that a password was right, and by the form again that it was not.
+my $forms = RateLimit::Backend->start(handler => sub ($request, $conn) { return [$request->{body} eq 'right' ? 303 : 200] });
+my $form  = start_text(code(project_file('docs/recipes.md'), 'recipe: login_form'), app => $forms);
+is $form->get('/login')->status, 200, "the form $_" for 1 .. 7;
+is $form->post('/login', 'right')->status, 303, "login $_ by the form" for 1 .. 7;
+is_deeply [map { $form->post('/login', 'wrong')->status } 1 .. 7], [(200) x 5, (429) x 2], 'wrong passwords in a form count';
+is $form->get('/login')->status, 200, '... and the form can still be seen';
 
 done;
