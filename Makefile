@@ -107,6 +107,9 @@ begin := t/simulate/% t/scripts/% t/zone/% t/store/%
 daily_tests = $(filter $(begin),$(daily)) $(filter-out $(begin),$(daily))
 daily = $(filter-out $(nightly_tests) $(soaks) $(in_browser),$(shell find t -name '*.t' | sort))
 
+# Tells when the package was built.
+packaged := $(BUILD)/deb/built
+
 # Another nginx, of a release of Debian or a source tree, and what is tested there.
 SUITE ?= trixie
 RELEASE ?= bookworm
@@ -138,7 +141,7 @@ counted = $(if $(V),,@n=$$(($$(ls $(objects) 2>/dev/null | wc -l) + 1)) && \
     echo "  CXX  $@ ($$((n > $(words $(objects)) ? $(words $(objects)) : n)) of $(words $(objects)))" &&)
 
 .PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells dist versions servers sanitize valgrind fuzz fuzzers \
-    lint format-check layer-check alone measured tidy install uninstall deb deb-check clean distclean help FORCE
+    lint format-check layer-check alone measured tidy install uninstall deb deb-check image clean distclean help FORCE
 .DELETE_ON_ERROR:
 
 all:
@@ -189,6 +192,7 @@ help:
 	@echo 'make install, make uninstall   into and out of the modules directory of nginx (DESTDIR)'
 	@echo 'make deb        builds the Debian package for this Debian, into $(BUILD)/deb'
 	@echo 'make deb-check  as root: builds, checks, installs and removes it in a Debian of its own; RELEASE=$(RELEASE)'
+	@echo 'make image      as root: an OCI archive of nginx with this package, for containers, into $(BUILD)/image'
 	@echo 'make dist       packs the sources into $(BUILD)'
 	@echo 'make clean, make distclean   without, with our own build of hiredis'
 
@@ -503,6 +507,16 @@ uninstall: $(configured)/key
 deb:
 	@NGINX_SRC= tools/deps build run package
 	@tools/deb '$(BUILD)/deb' '$(DEPS)/hiredis-sources'
+	@touch '$(packaged)'
+
+# Built again when what is in the package has changed.
+$(packaged): $(sources) $(headers) $(wildcard lua/*.lua packaging/debian/* packaging/debian/*/*) Makefile VERSION config tools/deb tools/hiredis tools/nginx-configure
+	+@$(again) deb
+
+# As root: the package in a Debian of its own, as an archive that container engines load.
+image: $(packaged)
+	@tools/deps image
+	@tools/image '$(BUILD)/image' '$(BUILD)/deb'
 
 dist:
 	@tools/dist '$(BUILD)'
@@ -650,7 +664,7 @@ differential: $(differential)
 -include $(differential_objects:.o=.d)
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults past simulate bench bench.md $(other) deb deb-check) $(module)
+	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults past simulate bench bench.md $(other) deb deb-check image) $(module)
 
 distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
