@@ -16,7 +16,7 @@ constexpr std::size_t waiting_part = 4;
 constexpr std::size_t most_waiting = std::size_t{64} * 1024 * 1024;
 
 /// A part of the zone, taken from that quarter, is for overrides.
-constexpr std::size_t override_part = 32;
+constexpr std::size_t override_part = 20;
 
 /// So much is for the rates that limits of variable rates have had.
 constexpr std::size_t rates_part = 256;

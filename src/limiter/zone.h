@@ -11,6 +11,7 @@
 #include "core/counts/debt_counts.h"
 #include "core/counts/hot_keys.h"
 #include "core/counts/last_hour.h"
+#include "core/counts/looked_up.h"
 #include "core/counts/node_board.h"
 #include "core/counts/offenders.h"
 #include "core/counts/running_counts.h"
@@ -85,6 +86,8 @@ public:
 
     /// The workers' common way over debts(); noted() tells whether tokens are noted there.
     SharedWalk& walk() noexcept { return fixed_->walk; }
+
+    LookedUp& looked_up() noexcept { return fixed_->looked_up; }
 
     /// A worker is about to note tokens in debts(): tells all workers, and this one by the call of
     /// on_more().
@@ -183,7 +186,7 @@ public:
 
 private:
     /// Changes with the layout of the whole, or of any part.
-    static constexpr std::uint64_t version = 6;
+    static constexpr std::uint64_t version = 7;
 
     struct alignas(LayoutMark::alignment) Head {
         LayoutMark mark;
@@ -196,6 +199,7 @@ private:
         UsedUpWindows used_up;
         DebtCounts debt_counts;
         SharedWalk walk;
+        LookedUp looked_up;
         std::atomic<bool> replaced{false};   // see replaced()
         std::atomic<std::uint64_t> told{0};  // see told_left_behind()
     };

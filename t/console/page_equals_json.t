@@ -41,13 +41,16 @@ is_deeply \@requests, [map { "$json->{requests}{$_}" } qw(passed rejected reject
 
 my %said  = (check => '3 per h', refund => '2 per 30 s', lease => '100 per d', local => '1 per 2 h', clock => '7 per min');
 my @limits = rows($page, 'limits-table');
-is_deeply [map { [@$_[0, 1, 5 .. 12]] } @limits],
+is_deeply [map { [@$_[0, 3, 7 .. 14]] } @limits],
     [map { my $limit = $_; [@$limit{qw(name store)}, (map { "$limit->{decisions}{$_}" } qw(passed rejected rejected_dry_run error_local error_allowed error_denied)),
         "$limit->{unasked}", "$limit->{charged}"] } @{$json->{limits}}], 'what limits decided';
-is_deeply {map { $_->[0] => $_->[3] } @limits}, \%said, '... at their rates';
-is_deeply {map { $_->[0] => $_->[4] } @limits}, {(map { $_ => 'yes' } keys %said), local => 'no: a dry run'}, '... and whether they are enforced';
-is_deeply {map { $_->[0] => $_->[2] } @limits},
+is_deeply {map { $_->[0] => $_->[5] } @limits}, \%said, '... at their rates';
+is_deeply {map { $_->[0] => $_->[6] } @limits}, {(map { $_ => 'yes' } keys %said), local => 'no: a dry run'}, '... and whether they are enforced';
+is_deeply {map { $_->[0] => $_->[4] } @limits},
     {map { $_->{name} => $_->{mode} . ($_->{window} eq 'clock' ? ', by the clock' : '') } @{$json->{limits}}}, '... and how they count';
+
+is_deeply {map { $_->[0] => [@$_[1, 2]] } @limits}, {map { my $limit = $_; ($limit->{name} => [map { my $what = $_; my $sum = 0; $sum += $_->{$what} for @{$limit->{minutes}}[-5 .. -1]; "$sum" } qw(passed rejected)]) } @{$json->{limits}}},
+    '... and what they decided lately';
 
 my @shards = @{$json->{stores}[0]{shards}};
 is_deeply [map { [@$_[0 .. 3, 6]] } rows($page, 'store-1-nodes')],

@@ -96,11 +96,13 @@ TEST(OverrideTable, CutsLongTexts) {
     Override what = ban(1);
     what.text = std::string(129, 'x');
     what.by = std::string(100, 'y');
+    what.reason = std::string(128, 'z');
     ASSERT_TRUE(of.table.put(what, table_now));
     const Override kept = of.table.read(table_now).at(0);
     EXPECT_EQ(kept.text, std::string(128, 'x'));
     EXPECT_TRUE(kept.text.is_cut());
-    EXPECT_EQ(kept.by, std::string(48, 'y'));
+    EXPECT_EQ(kept.by, std::string(46, 'y'));
+    EXPECT_EQ(kept.reason, std::string(128, 'z'));
 }
 
 TEST(OverrideTable, KeepsTextsOnlyWhereTheyAreShown) {
@@ -220,6 +222,28 @@ TEST(OverrideTable, TakesUpTheSameAgainWhereSomeFoundNoRoom) {
     EXPECT_EQ(of.keys(), (Keys{1, 2}));
     EXPECT_FALSE(of.state.is_incomplete());
     EXPECT_EQ(of.table.put_shared(store_digest, two, of.state, {7}, table_now), std::nullopt);
+}
+
+TEST(OverrideTable, KeepsWhatWasSetLaterOnThisMachineAlone) {
+    Table of(4);
+    const auto since = [](Override what, Millis from) {
+        what.from = from;
+        return what;
+    };
+    ASSERT_TRUE(of.table.put(since(ban(1), table_now - 5), table_now));
+    ASSERT_TRUE(of.table.put(since(ban(2), table_now - 9), table_now));
+    const std::vector<Override> both = {shared(since(ban(1), table_now - 7)),
+                                        shared(since(ban(2), table_now - 7))};
+    EXPECT_EQ(of.put_shared(store_digest, both), 0U);
+    std::vector<std::uint64_t> alone;
+    for (const Override& what : of.table.read(table_now)) {
+        if (what.scope == OverrideScope::machine) {
+            alone.push_back(what.subject.key);
+        }
+    }
+    EXPECT_EQ(alone, std::vector<std::uint64_t>{1});
+    EXPECT_EQ(of.put_shared(store_digest, {}), 0U);
+    EXPECT_EQ(of.keys(), (Keys{1})) << "it stays where the shared ones end";
 }
 
 TEST(OverrideTable, ShowsNoDigest) {

@@ -64,6 +64,19 @@ TEST(SharedOverride, IsReadAsItWasWritten) {
               "1 enforce 7 1700000000000 1700000060000 192.0.2.1");
 }
 
+TEST(SharedOverride, HasAReason) {
+    for (const std::string& reason :
+         {std::string("too many logins"), std::string(" \n\xff<\"%"), std::string(128, 'r')}) {
+        Override written = override_of(OverrideKind::ban);
+        written.reason = reason;
+        const Read found = read("core/:a", write_value(written));
+        ASSERT_EQ(found.error, SharedError::none);
+        EXPECT_EQ(found.what.by, written.by);
+        EXPECT_EQ(found.what.reason, reason);
+    }
+    EXPECT_EQ(read("core/:a", "1 ban 0 1 2 192.0.2.1").what.reason, "");
+}
+
 TEST(SharedOverride, OfAnotherFormIsRefused) {
     ASSERT_EQ(read("core/:a", "1 ban 0 1 2 192.0.2.1").error, SharedError::none);
     ASSERT_EQ(read("core/", "1 off 0 1 2 192.0.2.1").error, SharedError::none);

@@ -54,7 +54,8 @@ std::string write_value(const Override& what) {
         value += ' ';
         value += std::to_string(number);
     }
-    return value.append(" ").append(what.by);
+    value.append(" ").append(what.by);
+    return what.reason.empty() ? value : value.append(" ").append(what.reason);
 }
 
 SharedError read_shared(std::string_view field, std::string_view value, SharedSubject& subject,
@@ -81,7 +82,8 @@ SharedError read_shared(std::string_view field, std::string_view value, SharedSu
     }
     what.percent = static_cast<std::uint8_t>(percent);
     what.scope = OverrideScope::shared;
-    what.by = value;
+    what.by = take_word(value);
+    what.reason = value;
     what.text = subject.key;
     what.digested = subject.digested;
     return SharedError::none;

@@ -69,8 +69,9 @@ struct Override {
     OverrideScope scope = OverrideScope::machine;
     std::uint8_t percent = 0;  ///< the keys that OverrideKind::enforce enforces, 0 to 100
     bool digested = false;     ///< `text` is a digest of the key
-    KeptText<48> by;           ///< the client that made it
+    KeptText<46> by;           ///< the client that made it
     KeptText<128> text;        ///< the key's; empty: not kept
+    KeptText<128> reason;      ///< why, in the operator's words; bytes from anywhere
 };
 
 /// The subject of an override as machines tell one another of it.
@@ -94,8 +95,9 @@ const char* describe(SharedError error) noexcept;
 /// `LIMIT/#DIGEST`. Throws std::bad_alloc.
 std::string write_field(const SharedSubject& subject);
 
-/// The text of that field: `1 KIND PERCENT FROM UNTIL BY`; 1 is the version of this form. Throws
-/// std::bad_alloc.
+/// The text of that field: `1 KIND PERCENT FROM UNTIL BY REASON`, without the reason and its space where
+/// there is none; 1 is the version of this form. Machines that know no reason take it for the end of BY.
+/// Throws std::bad_alloc.
 std::string write_value(const Override& what);
 
 /// Reads such a field: `subject`, which points into it, and what is not a digest in `what`, whose `text` is

@@ -17,6 +17,11 @@ bool is_shared(const Override& what) noexcept {
     return what.scope == OverrideScope::shared;
 }
 
+/// Set on this machine alone, and still holding, after the one that machines share.
+bool is_later_here(const Override& there, const Override& shared, Millis now) noexcept {
+    return !is_shared(there) && there.until > now && there.from > shared.from;
+}
+
 }  // namespace
 
 std::size_t OverrideTable::free_place(Millis now) const noexcept {
@@ -66,7 +71,7 @@ std::optional<std::size_t> OverrideTable::put_shared(std::uint64_t store, const 
         const auto found = wanted.find(there.subject);
         if (found != wanted.end()) {
             found->second.there = true;
-            if (!same(there, *found->second.what)) {
+            if (!same(there, *found->second.what) && !is_later_here(there, *found->second.what, now)) {
                 writing.write(at, *found->second.what);
             }
             continue;

@@ -41,8 +41,8 @@ public:
     [[nodiscard]] bool put(const Override& what, Millis now) noexcept;
 
     /// Sets the whole of what all machines of a store share, if this version of it is news to `state`: those
-    /// of before that are not among them end. Returns how many there was no room for; nothing where it is no
-    /// news. Throws std::bad_alloc.
+    /// of before that are not among them end. What was set later on this machine alone stays in their place.
+    /// Returns how many there was no room for; nothing where it is no news. Throws std::bad_alloc.
     std::optional<std::size_t> put_shared(std::uint64_t store, const std::vector<Override>& all,
                                           SharedState& state, const SharedVersion& version, Millis now);
 

@@ -106,7 +106,12 @@ void write_if_any(JsonText& json, const SeenLimit& limit) {
     }
 }
 
+/// Null where nobody can know them.
 void write_windows(JsonText& json, const SeenLimit& limit) {
+    if (limit.known == SeenLimit::Known::unkept) {
+        json.null();
+        return;
+    }
     json.begin_array();
     for (const SeenWindow& window : limit.windows) {
         write_members(json.begin_object(), window_columns, window);
@@ -115,12 +120,18 @@ void write_windows(JsonText& json, const SeenLimit& limit) {
     json.end_array();
 }
 
+Figure on(const SeenLimit& limit) {
+    return limit.on ? Figure(to_string(*limit.on)) : Figure();
+}
+
 constexpr Column<SeenLimit> seen_columns[] = {
     {"limit", {}, {}, field<&SeenLimit::limit>},
     {"store", {}, {}, field<&SeenLimit::store>},
     {"id", {}, {}, [](const SeenLimit& limit) { return limit.id ? Figure(id_text(*limit.id)) : Figure(); }},
     {"key", {}, {}, field<&SeenLimit::key>},
     {"override", {}, {}, nullptr, write_if_any<&SeenLimit::override, override_columns>},
+    {"before", {}, {}, nullptr, write_if_any<&SeenLimit::before, override_columns>},
+    {"on", {}, {}, on},
     {"windows", {}, {}, nullptr, write_windows},
     {"slots", {}, {}, nullptr, write_if_any<&SeenLimit::slots, slots_columns>},
 };

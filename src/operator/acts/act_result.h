@@ -46,6 +46,8 @@ struct SeenLimit {
     std::optional<std::uint64_t> id;   ///< empty: the act names no key
     std::optional<std::string> key;    ///< only under keys=plain
     std::optional<Override> override;  ///< in force
+    std::optional<Override> before;    ///< was in force before the act; only where that has changed it
+    std::optional<OverrideScope> on;   ///< where the act has changed overrides; empty: it has not
     std::vector<SeenWindow> windows;   ///< that are open, or of which this machine has something
     std::optional<SeenSlots> slots;    ///< set for a limit of running requests, which has no windows
 
@@ -54,6 +56,7 @@ struct SeenLimit {
         told,
         no_key,  ///< the act names none, so nobody was asked
         away,    ///< the store did not answer
+        unkept,  ///< this machine knows the id of the key, and does not keep its text
     };
     Known known = Known::told;
 };
@@ -88,9 +91,10 @@ struct ActResult {
     /// Limits as a look-up shows them: the named one, or without a name all that there are.
     std::vector<SeenLimit> limits;
     bool named = false;  ///< the limit was named: there is exactly one
+    bool asks = false;   ///< nothing was changed: the operator is to say once more that it shall be
 
     static ActResult failed(ActError error, std::string description) {
-        return {error, std::move(description), {}, false};
+        return {error, std::move(description), {}, false, false};
     }
 };
 

@@ -45,7 +45,9 @@ struct KeyOfLimit {
     const Tally& tally;
     std::uint64_t id = 0;  ///< the id that the console shows
     std::vector<std::unique_ptr<AskedWindow>> windows;
-    bool away = false;  ///< the store did not answer: what its windows are is not known
+    bool away = false;                ///< the store did not answer: what its windows are is not known
+    std::optional<Override> before;   ///< the override that an act has changed, as it was
+    std::optional<OverrideScope> on;  ///< where an act has changed overrides
 };
 
 /// How far an act has gone over its limits, and what it looks up meanwhile.
@@ -56,6 +58,13 @@ struct LimitWalk {
 
     LimitsByName named;  ///< in the order of their lines
     OverridesBySubject overrides;
+};
+
+/// A limit whose override an act could not change.
+struct Unchanged {
+    const KeyOfLimit* limit;
+    ActError error;
+    std::string why;  ///< sentences
 };
 
 /// The request by which an operator has posted an act.
@@ -98,10 +107,23 @@ public:
     const OperatorRights& rights() const noexcept { return rights_; }
     const Form& form() const noexcept { return form_; }
 
-    /// Fields as posted, each empty where it was not. The key is as it reaches limits.
+    /// The key, as posted, or that of a posted id, as it reaches limits; empty: there is none, or its text is
+    /// not known.
     const std::string& key() const noexcept { return key_; }
-    std::string_view limit() const noexcept { return form_.value("limit"); }
-    std::string_view store() const noexcept { return form_.value("store"); }
+
+    /// The id under one limit, where that alone is known of the key; else 0.
+    std::uint64_t id() const noexcept { return id_; }
+
+    bool is_of_key() const noexcept { return !key_.empty() || id_ != 0; }
+
+    /// The names that limits must have; empty: any.
+    std::string_view limit() const noexcept { return limit_; }
+    std::string_view store() const noexcept { return store_; }
+
+    bool is_named() const noexcept { return form_.find("limit") != nullptr; }
+
+    /// Overrides are changed on this machine alone.
+    bool is_here_alone() const noexcept { return form_.find("on") != nullptr; }
 
     /// How far the act has come: as it says itself, 0 at first.
     int step = 0;
@@ -114,7 +136,9 @@ public:
 
     /// A change of overrides that machines share; null: the act makes none.
     std::unique_ptr<SharedChange> shared;
-    std::optional<Override> before;  ///< the override as it was
+
+    Override wanted;                   ///< of a change of overrides; its kind is none where they end
+    std::vector<Unchanged> unchanged;  ///< limits whose overrides it could not change
 
     ActResult result;
 
@@ -136,6 +160,9 @@ public:
 private:
     void on_answer(Answer& answer) noexcept override;
     bool check_fields();
+    bool check_act();
+    bool check_id();
+    bool is_bad(std::string description);
     static void on_next_turn(void* self) noexcept;
 
     const Configuration& main_;
@@ -143,6 +170,9 @@ private:
     Poster& poster_;
     const Form form_;
     std::string key_;
+    std::uint64_t id_ = 0;
+    std::string limit_;
+    std::string store_;
     const Act* act_ = nullptr;  // null: the fields have not been looked at
     std::size_t pending_ = 0;
     bool going_on_ = false;  // an answer that comes at once does not resume the request
@@ -164,12 +194,11 @@ bool reset_window(Acting& acting);
 bool give_back_part(Acting& acting);
 
 /// Sets the override that the act is called after, of the key or of the limit, for a while; `clear` ends the
-/// one of the key, or without a key that of the limit.
+/// one of the key, or without a key that of the limit. Of a key it does so for all limits, if none is named.
 bool change_override(Acting& acting);
 
-/// Logs, at `notice` and with the client's address, what an operator has done to a key under the limit that
-/// was found: `what` says what was and what is. `id` as the console shows it; 0: the act is not about a key.
-/// The key itself only under keys=plain.
-void log_act(const Acting& acting, std::uint64_t id, std::string_view what) noexcept;
+/// Logs, at `notice` and with the client's address, what an operator has done to the limit, or to a key under
+/// it, and the reason that was given: `what` says what was and what is. The key itself only under keys=plain.
+void log_act(const Acting& acting, const KeyOfLimit& limit, std::string_view what) noexcept;
 
 }  // namespace rate_limit

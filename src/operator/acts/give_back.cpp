@@ -104,7 +104,7 @@ void log_window(const Acting& acting, const AskedWindow& window, std::int64_t co
     what += " in " + period_and_unit(window.rate) + ": ";
     what += std::to_string(window.window.used) + " used, ";
     what += after == nullptr ? "in doubt whether it was done" : "now " + std::to_string(after->used);
-    log_act(acting, acting.limits.front()->id, what);
+    log_act(acting, *acting.limits.front(), what);
 }
 
 /// A window of this machine alone.

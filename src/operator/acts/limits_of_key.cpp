@@ -180,7 +180,24 @@ std::optional<Override> override_of(const LimitWalk::OverridesBySubject& all, co
 /// How far it has come; Acting::step.
 enum LookUpStep : int { finding, asking, answering, showing };
 
-/// Goes over the limits for a turn. False: more of them are left for the next one.
+/// Takes what the primaries have answered of the limit's windows. Not null: why one has not.
+const char* take_of(const KeyOfLimit& limit) {
+    const Millis now = now_millis();
+    for (const auto& window : limit.windows) {
+        if (window->place.store == nullptr) {
+            continue;
+        }
+        const Answer& answer = window->read;
+        if (answer.failure() != nullptr) {
+            return answer.failure();
+        }
+        window->window = window->named->records.shown(*window, answer.window(), now);
+    }
+    return nullptr;
+}
+
+}  // namespace
+
 bool go_over(Acting& acting, bool (*one)(Acting&), const Turn& turn) {
     while (one(acting)) {
         if (turn.spent()) {
@@ -190,8 +207,6 @@ bool go_over(Acting& acting, bool (*one)(Acting&), const Turn& turn) {
     }
     return true;
 }
-
-}  // namespace
 
 bool find_next_limit(Acting& acting) {
     LimitWalk& walk = acting.walk;
@@ -210,7 +225,8 @@ bool find_next_limit(Acting& acting) {
         walk.next = 0;
         return false;
     }
-    acting.limits.push_back(std::make_unique<KeyOfLimit>(KeyOfLimit{tallies[walk.next++], 0, {}, false}));
+    acting.limits.push_back(
+        std::make_unique<KeyOfLimit>(KeyOfLimit{tallies[walk.next++], acting.id(), {}, false, {}, {}}));
     if (!acting.key().empty()) {
         add_windows(*acting.limits.back(), main, walk.named);
         if (!locate_windows(acting, *acting.limits.back())) {
@@ -266,21 +282,23 @@ void ask_primaries(Acting& acting) {
 
 bool take_answers(Acting& acting) {
     for (const auto& limit : acting.limits) {
-        for (const auto& window : limit->windows) {
-            if (window->place.store == nullptr) {
-                continue;
-            }
-            const Answer& answer = window->read;
-            if (answer.failure() != nullptr) {
-                fail_undone(acting, ActError::store_unavailable,
-                            "The store \"" + std::string(limit->tally.store_name) +
-                                "\" cannot be asked: " + answer.failure() + ".");
-                return false;
-            }
-            window->window = window->named->records.shown(*window, answer.window(), now_millis());
+        if (const char* const failure = take_of(*limit)) {
+            fail_undone(acting, ActError::store_unavailable,
+                        "The store \"" + std::string(limit->tally.store_name) +
+                            "\" cannot be asked: " + failure + ".");
+            return false;
         }
     }
     return true;
+}
+
+void take_what_is_answered(Acting& acting) {
+    for (const auto& limit : acting.limits) {
+        if (take_of(*limit) != nullptr) {
+            limit->windows.clear();
+            limit->away = true;
+        }
+    }
 }
 
 void fail_undone(Acting& acting, ActError error, const std::string& why) {
@@ -300,7 +318,7 @@ bool show_next_limit(Acting& acting) {
     LimitWalk& walk = acting.walk;
     if (walk.next == 0) {
         acting.result = {};
-        acting.result.named = !acting.limit().empty();
+        acting.result.named = acting.is_named();
         walk.overrides = by_subject(acting.main());
     }
     if (walk.next >= acting.limits.size()) {
@@ -311,14 +329,19 @@ bool show_next_limit(Acting& acting) {
     SeenLimit shown;
     shown.limit = limit.tally.name;
     shown.store = limit.tally.store_name;
-    if (!acting.key().empty()) {
+    if (acting.is_of_key()) {
         shown.id = limit.id;
+        acting.main().zone->looked_up().note(limit.id, limit.tally.digest);
     }
     if (!acting.key().empty() && acting.rights().plain_keys) {
         shown.key = acting.key();
     }
     shown.override = override_of(walk.overrides, limit);
-    if (acting.key().empty()) {
+    shown.before = limit.before;
+    shown.on = limit.on;
+    if (acting.id() != 0) {
+        shown.known = SeenLimit::Known::unkept;
+    } else if (acting.key().empty()) {
         shown.known = SeenLimit::Known::no_key;
     } else if (limit.away) {
         shown.known = SeenLimit::Known::away;

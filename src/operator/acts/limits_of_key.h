@@ -3,6 +3,7 @@
 #include <string>
 
 #include "operator/acts/act_result.h"
+#include "operator/figures/document.h"
 
 namespace rate_limit {
 
@@ -22,6 +23,9 @@ bool ask_next_limit(Acting& acting);
 /// Adds what is known of the next limit to the result.
 bool show_next_limit(Acting& acting);
 
+/// Goes so over the limits for a turn. False: more of them are left for the next one.
+bool go_over(Acting& acting, bool (*one)(Acting&), const Turn& turn);
+
 /// Whether the act's limits are such as it named. False: it has failed.
 bool check_found(Acting& acting);
 
@@ -31,6 +35,9 @@ void ask_primaries(Acting& acting);
 
 /// All answers are there. False: one is not, and the act has failed.
 bool take_answers(Acting& acting);
+
+/// The answers that come are there: of a limit with one that has not come nothing is known.
+void take_what_is_answered(Acting& acting);
 
 /// Ends the act with this error and says that nothing was done; InDoubt where some window was changed, or may
 /// have been. `why` is a sentence.

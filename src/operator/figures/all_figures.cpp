@@ -26,7 +26,7 @@ LastHour::Counts sum_of(const LastHour::Hour& hour, std::size_t minutes) noexcep
 void AllFigures::gather_limits() {
     for (ToldLimit& limit :
          limits_of(main, document_ == For::metrics ? OfRates::constant : OfRates::also_seen)) {
-        limits.push_back({std::move(limit)});
+        limits.push_back(std::move(limit));
     }
 }
 
@@ -37,7 +37,7 @@ bool AllFigures::gather_hours() {
     }
     constexpr std::size_t limits_at_once = 50;
     for (std::size_t i = 0; i < limits_at_once && hours_ < limits.size(); ++i) {
-        OfLimit& limit = limits[hours_++];
+        ToldLimit& limit = limits[hours_++];
         LastHour::Hour hour;
         (void)read_hour(main, *limit.tally, hour);
         limit.hour = sum_of(hour, hour.size());

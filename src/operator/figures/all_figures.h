@@ -20,13 +20,8 @@ struct AllFigures {
     enum class For : unsigned char { page, json, metrics };
 
     /// The last minutes, in which an error or a loss still counts as happening.
-    static constexpr std::size_t error_minutes = 5;
+    static constexpr std::size_t error_minutes = ToldLimit::late_minutes;
     static constexpr std::size_t loss_minutes = 10;
-
-    struct OfLimit : ToldLimit {
-        LastHour::Counts hour{};    ///< counts of the whole hour
-        LastHour::Counts lately{};  ///< counts of error_minutes
-    };
 
     struct OfShard : ShardFigures {
         std::vector<NodeFigures> nodes;
@@ -54,8 +49,8 @@ struct AllFigures {
     const Configuration& main;
     const bool plain;
     const Millis now;
-    std::vector<OfLimit> limits;  ///< in the order of limits_of()
-    std::vector<OfShard> shards;  ///< those of a store side by side
+    std::vector<ToldLimit> limits;  ///< in the order of limits_of()
+    std::vector<OfShard> shards;    ///< those of a store side by side
     MemoryFigures memory{};
     std::vector<ShownOverride> overrides;
     Top top;

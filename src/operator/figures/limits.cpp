@@ -5,6 +5,7 @@
 
 #include "core/text/figure_text.h"
 #include "limiter/zone.h"
+#include "operator/figures/minutes.h"
 #include "operator/figures/words.h"
 
 namespace rate_limit {
@@ -30,7 +31,7 @@ void for_each_counted(const Configuration& main, Fn&& fn) {
 
 /// Limits without a column are told together with those that have no counters.
 ToldLimit without_rates(const Configuration& main, const Tally& tally) noexcept {
-    ToldLimit told{&tally, {}, {}, {}};
+    ToldLimit told{&tally, {}, {}, {}, {}};
     const bool of_others = tally.limit == nullptr;
     if (!of_others && (tally.limit->kind->is_spent || tally.store_name == Tallies::no_store)) {
         return told;
@@ -67,7 +68,12 @@ Figure rates_text(const ToldLimit& limit) {
                     ? " per " + (rate.calendar != Calendar::none ? period_text(rate) : span_text(rate.period))
                     : " at a time";
     }
-    return text.empty() ? "a variable says" : text;
+    text = text.empty() ? "a variable says" : text;
+    for (const std::int64_t burst : limit.bursts) {
+        text += (burst == *limit.bursts.begin() ? ", burst " : " or ") +
+                grouped(static_cast<std::uint64_t>(burst));
+    }
+    return text;
 }
 
 void write_rates(JsonText& json, const ToldLimit& limit) {
@@ -154,6 +160,11 @@ void enforced_cell(HtmlText& html, const ToldLimit& limit) {
     }
 }
 
+template <std::size_t which>
+Figure late_count(const ToldLimit& limit) {
+    return limit.lately[which];
+}
+
 template <Decided decided>
 Figure count(const ToldLimit& limit) {
     return limit.tally->counters.own_count(decided);
@@ -187,6 +198,8 @@ using Type = MetricsText::Type;
 
 constexpr Column<ToldLimit> limit_columns[] = {
     {"name", {}, {}, field<&ToldLimit::tally, &Tally::name>},
+    {{}, {"Passed in 5 min", true}, {}, late_count<Minute::passed>},
+    {{}, {"Rejected in 5 min", true}, {}, late_count<Minute::rejected>},
     {"store", {"Store"}, {}, field<&ToldLimit::tally, &Tally::store_name>},
     {"mode", {"Mode"}, {}, name_of<&Limit::mode>, nullptr, mode_cell},
     {"window", {}, {}, name_of<&Limit::kind>},
@@ -253,6 +266,9 @@ std::vector<ToldLimit> limits_of(const Configuration& main, OfRates rates) {
         limits.push_back(without_rates(main, tally));
     }
     for_each_counted(main, [&](std::size_t i, const Limit& limit) {
+        if (limit.burst != 0) {
+            limits[i].bursts.insert(limit.burst);
+        }
         if (!limit.variable_rate) {
             limits[i].rates.insert(limit.rate);
         } else if (rates == OfRates::also_seen) {

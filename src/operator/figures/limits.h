@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/counts/last_hour.h"
 #include "core/limit/decision.h"
 #include "limiter/configuration.h"
 #include "limiter/tallies/tallies.h"
@@ -52,6 +53,13 @@ struct ToldLimit {
     // within a second. Empty where there are none.
     std::optional<std::uint64_t> running;
     std::optional<std::uint64_t> slots;
+
+    std::set<std::int64_t> bursts;  ///< of buckets whose burst the configuration says
+
+    // What it decided, by Minute, for the page alone.
+    static constexpr std::size_t late_minutes = 5;
+    LastHour::Counts hour{};    ///< in the last hour
+    LastHour::Counts lately{};  ///< in the last late_minutes
 };
 
 /// Which rates of limits are meant.

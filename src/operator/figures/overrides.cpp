@@ -50,6 +50,15 @@ Figure percent(const Override& what) {
     return what.kind == OverrideKind::enforce ? Figure(std::uint64_t{what.percent}) : Figure();
 }
 
+Figure reason(const Override& what) {
+    const std::string_view reason = what.reason;
+    return reason.empty() ? Figure() : Figure(reason);
+}
+
+Figure scope_words(const Override& what) {
+    return std::string_view(what.scope == OverrideScope::shared ? "all machines" : "this machine");
+}
+
 Figure scope(const Override& what) {
     return to_string(what.scope);
 }
@@ -68,7 +77,9 @@ constexpr Column<Override> override_list[] = {
     {"from", {"Since"}, {}, moment<Moment::Shown::ago, &Override::from>},
     {"until", {"Ends"}, {}, moment<Moment::Shown::ahead, &Override::until>},
     {"by", {"By"}, {}, field<&Override::by>},
+    {"reason", {"Reason"}, {}, reason},
     {"scope", {}, {}, scope},
+    {{}, {"Where"}, {}, scope_words},
 };
 
 }  // namespace

@@ -380,6 +380,12 @@ std::vector<NodeFigures> OtherNodes::take(Zone& zone) {
     return std::move(others_);
 }
 
+bool NodeFigures::has_failed() const noexcept {
+    bool failed = false;
+    for_each_node_error([&](NodeError error) { failed = failed || count(count_of(error)) != 0; });
+    return failed;
+}
+
 constexpr Sheet<NodeFigures> node_sheet{node_columns, node_families, labels_of};
 
 }  // namespace rate_limit

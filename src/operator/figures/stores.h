@@ -72,6 +72,9 @@ struct NodeFigures {
     bool is_one = true;  ///< false: it stands for nodes that are counted together
 
     std::uint64_t count(NodeCount count) const noexcept { return counters.own_count(count); }
+
+    /// Whether a command to it, or a connection, has ever failed.
+    bool has_failed() const noexcept;
 };
 
 /// The nodes of a shard: those of the configuration in its order, or those that its servers name, by address.

@@ -66,10 +66,11 @@ Top top_of(const Configuration& main, bool plain) {
             continue;  // the limit is not configured any more
         }
         top.others -= std::min(top.others, offender.certain());
+        const bool has_key = !offender.key.empty() && !offender.cut;
         if (!plain) {
             offender.key.clear();
         }
-        top.keys.push_back({limit->second, std::move(offender)});
+        top.keys.push_back({limit->second, std::move(offender), has_key});
     }
     return top;
 }

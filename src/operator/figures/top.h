@@ -15,6 +15,7 @@ struct Top {
     struct Key {
         const Tally* limit;
         Offenders::Offender what;  ///< its key is empty where it is not to be shown
+        bool has_key;              ///< this machine keeps the whole text of it
     };
 
     Millis since = 0;

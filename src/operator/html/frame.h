@@ -17,6 +17,7 @@ namespace rate_limit {
 struct PageView {
     bool refreshes = true;    ///< by itself
     bool shows_keys = false;  ///< keys=plain
+    bool may_act = false;     ///< rows have forms that act on what they show
     std::string below;        ///< the start of links to the console's other pages, escaped for URLs
 
     /// The link to the page itself.

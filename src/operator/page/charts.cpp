@@ -108,7 +108,7 @@ std::string in_words(const LastHour::Counts& hour, std::uint64_t most) {
     return words + "; at most " + grouped(most) + " in a minute";
 }
 
-void write_chart(HtmlText& html, const AllFigures& found, const AllFigures::OfLimit& limit) {
+void write_chart(HtmlText& html, const AllFigures& found, const ToldLimit& limit) {
     LastHour::Hour hour;
     if (!read_hour(found.main, *limit.tally, hour)) {
         return;
@@ -140,8 +140,8 @@ void write_chart(HtmlText& html, const AllFigures& found, const AllFigures::OfLi
 }  // namespace
 
 void write_charts(HtmlText& html, const AllFigures& found) {
-    std::vector<const AllFigures::OfLimit*> drawn;
-    for (const AllFigures::OfLimit& limit : found.limits) {
+    std::vector<const ToldLimit*> drawn;
+    for (const ToldLimit& limit : found.limits) {
         if (total(limit.hour) != 0) {
             drawn.push_back(&limit);
         }
@@ -159,7 +159,7 @@ void write_charts(HtmlText& html, const AllFigures& found) {
         html.markup(patterns);
         write_legend(html);
         html.open("div", {{"class", "charts"}});
-        for (const AllFigures::OfLimit* limit : drawn) {
+        for (const ToldLimit* limit : drawn) {
             write_chart(html, found, *limit);
         }
         html.close();

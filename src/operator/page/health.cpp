@@ -1,6 +1,8 @@
 #include "operator/page/health.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <string_view>
 
 #include "core/text/figure_text.h"
@@ -78,20 +80,94 @@ void find_no_primary(const AllFigures& found, Findings& findings) {
     }
 }
 
-void find_errors(const AllFigures& found, Findings& findings) {
-    for (const AllFigures::OfLimit& limit : found.limits) {
-        std::uint64_t all = 0;
-        for (const std::uint64_t count : limit.lately) {
-            all += count;
-        }
-        const std::uint64_t errors = limit.lately[Minute::errors];
-        if (is_over(errors, all, 1)) {
-            findings.push_back(
-                {name_of(*limit.tally) + " could not be decided for " + share(errors, all) +
-                     " of its requests" + lately(AllFigures::error_minutes),
-                 grouped(errors) + " of " + grouped(all) + ": \"rate_limit_on_error\" decided about these."});
+/// What clients of a limit got that could not be decided, as far as its counters tell: what
+/// rate_limit_on_error says, of each location.
+std::string got(const Tally& tally) {
+    struct Effect {
+        Decided counter;
+        std::string_view words;
+    };
+    constexpr Effect effects[] = {{Decided::error_allowed, "let through without a limit"},
+                                  {Decided::error_denied, "answered 503"},
+                                  {Decided::error_local, "counted here alone"}};
+    std::string text;
+    for (const Effect& effect : effects) {
+        if (tally.counters.count(effect.counter) != 0) {
+            text.append(text.empty() ? "" : " or ").append(effect.words);
         }
     }
+    return text;
+}
+
+/// Limits whose clients get the same are told together.
+void find_errors(const AllFigures& found, Findings& findings) {
+    std::map<std::string, std::vector<const ToldLimit*>> by_effect;
+    const auto all_of = [](const ToldLimit& limit) {
+        return std::accumulate(limit.lately.begin(), limit.lately.end(), std::uint64_t{0});
+    };
+    for (const ToldLimit& limit : found.limits) {
+        if (is_over(limit.lately[Minute::errors], all_of(limit), 1)) {
+            by_effect[got(*limit.tally)].push_back(&limit);
+        }
+    }
+    for (auto& [effect, limits] : by_effect) {
+        std::stable_sort(limits.begin(), limits.end(), [](const ToldLimit* a, const ToldLimit* b) {
+            return a->lately[Minute::errors] > b->lately[Minute::errors];
+        });
+        const ToldLimit& most = *limits.front();
+        std::string what = name_of(*most.tally);
+        what += limits.size() > 1 ? " and " + counted(limits.size() - 1, "more limit") : "";
+        what += " could not be decided for " + share(most.lately[Minute::errors], all_of(most)) +
+                (limits.size() > 1 ? " of the requests of the first" : " of its requests") +
+                lately(AllFigures::error_minutes) + ": clients are " + effect;
+        findings.push_back({std::move(what), "\"rate_limit_on_error\" decides so."});
+    }
+}
+
+/// Far more is rejected than in the hour before.
+void find_attacks(const AllFigures& found, Findings& findings) {
+    constexpr std::uint64_t least = 50;
+    constexpr std::uint64_t times = 5;
+    constexpr std::uint64_t minutes = AllFigures::error_minutes;
+    constexpr std::uint64_t before = LastHour::minutes - minutes;
+    for (const ToldLimit& limit : found.limits) {
+        const auto sum = [](const LastHour::Counts& counts) {
+            return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+        };
+        const std::uint64_t rejected = limit.lately[Minute::rejected];
+        const std::uint64_t rejected_before = limit.hour[Minute::rejected] - rejected;
+        const bool had_traffic = sum(limit.hour) != sum(limit.lately);
+        if (had_traffic && rejected >= least && is_over(rejected, sum(limit.lately), 20) &&
+            rejected * before >= times * rejected_before * minutes) {
+            findings.push_back(
+                {name_of(*limit.tally) + " rejects " + share(rejected, sum(limit.lately)) +
+                     " of its requests" + lately(minutes) + ", " +
+                     (rejected_before == 0 ? "and rejected none in the hour before"
+                                           : grouped(rejected * before / (rejected_before * minutes)) +
+                                                 " times as many a minute as in the hour before"),
+                 "\"Rejected most\" names the keys."});
+        }
+    }
+}
+
+/// A node on which commands have failed, which came up lately: the end of an outage.
+std::string up_again(const AllFigures& found) {
+    constexpr Millis lately = Millis{AllFigures::error_minutes} * 60'000;
+    const AllFigures::OfShard* shard = nullptr;
+    const NodeFigures* last = nullptr;
+    for (const AllFigures::OfShard& each : found.shards) {
+        for (const NodeFigures& node : each.nodes) {
+            if (node.node.up && node.has_failed() && found.now - node.node.since < lately &&
+                (last == nullptr || node.node.since > last->node.since)) {
+                shard = &each;
+                last = &node;
+            }
+        }
+    }
+    return last == nullptr
+               ? std::string()
+               : (last->node.primary ? "primary " : "replica ") + readable(last->node.address) + " of " +
+                     name_of(*shard) + " is up again for " + duration(found.now - last->node.since);
 }
 
 void find_lost_writes(const AllFigures& found, Findings& findings) {
@@ -160,7 +236,7 @@ void find_overrides(const AllFigures& found, Findings& notes) {
 }
 
 void find_no_keys(const AllFigures& found, Findings& notes) {
-    for (const AllFigures::OfLimit& limit : found.limits) {
+    for (const ToldLimit& limit : found.limits) {
         if (limit.tally->counters.misses_in_a_row() == CounterTable::most_in_a_row) {
             notes.push_back({name_of(*limit.tally) + " limits nobody: the key of its last " +
                                  std::to_string(CounterTable::most_in_a_row) + " requests was empty",
@@ -171,8 +247,9 @@ void find_no_keys(const AllFigures& found, Findings& notes) {
 
 using Check = void (*)(const AllFigures& found, Findings& findings);
 
-/// Checks for what can be wrong, the worst first.
-constexpr Check checks[] = {find_nodes_down, find_no_primary, find_errors, find_lost_writes, find_no_room};
+/// Checks for what can be wrong: first what clients get.
+constexpr Check checks[] = {find_errors,      find_nodes_down, find_no_primary,
+                            find_lost_writes, find_attacks,    find_no_room};
 
 constexpr Check remarks[] = {find_no_keys, find_overrides, find_dry_runs};
 
@@ -183,24 +260,23 @@ std::string sentence(std::string text) {
     return text + ".";
 }
 
-std::string line_of(const Findings& wrong) {
-    if (wrong.empty()) {
-        return "Nothing is wrong.";
+/// The first finding, how many more there are, and whether an outage is over.
+std::string line_of(const Findings& wrong, const std::string& up_again) {
+    std::string line = wrong.empty() ? "Nothing is wrong" : sentence(wrong.front().what);
+    if (!wrong.empty()) {
+        line.pop_back();
     }
-    if (wrong.size() == 1) {
-        return sentence(wrong.front().what);
+    if (wrong.size() > 1) {
+        line +=
+            "; " + counted(wrong.size() - 1, "more thing") + (wrong.size() == 2 ? " is wrong" : " are wrong");
     }
-    std::string line = grouped(wrong.size()) + " things are wrong: ";
-    for (std::size_t i = 0; i < std::min(wrong.size(), most_named); ++i) {
-        line.append(i == 0 ? "" : "; ").append(wrong[i].what);
-    }
-    return wrong.size() <= most_named ? line + "."
-                                      : line + "; and " + grouped(wrong.size() - most_named) + " more.";
+    return line + (up_again.empty() ? "" : "; " + up_again) + ".";
 }
 
-void write_list(HtmlText& html, std::string_view kind, const Findings& findings) {
+void write_list(HtmlText& html, std::string_view kind, const Findings& findings, std::size_t first = 0) {
     html.open("ul", {{"class", kind}});
-    for (const Finding& finding : findings) {
+    for (std::size_t i = first; i < findings.size(); ++i) {
+        const Finding& finding = findings[i];
         html.open("li").words(sentence(finding.what));
         if (!finding.more.empty()) {
             html.words(" ").element("span", finding.more, {{"class", "more"}});
@@ -224,19 +300,18 @@ Health health_of(const AllFigures& found) {
     for (const Check remark : remarks) {
         remark(found, health.notes);
     }
-    health.line = line_of(health.wrong);
+    health.line = line_of(health.wrong, up_again(found));
     return health;
 }
 
 void write_health(HtmlText& html, const Health& health) {
     html.open("div", {{"class", health.wrong.empty() ? "health good" : "health bad"}});
     html.element("h1", health.line);
-    const bool said = health.wrong.size() == 1 && health.wrong.front().more.empty();
-    if (health.wrong.size() == 1 && !said) {
+    if (!health.wrong.empty() && !health.wrong.front().more.empty()) {
         html.element("p", health.wrong.front().more, {{"class", "more"}});
     }
     if (health.wrong.size() > 1) {
-        write_list(html, "wrong", health.wrong);
+        write_list(html, "wrong", health.wrong, 1);
     }
     if (!health.notes.empty()) {
         write_list(html, "notes", health.notes);

@@ -14,98 +14,27 @@
 #include "core/text/html_text.h"
 #include "core/text/readable.h"
 #include "limiter/kinds/bucket.h"
+#include "limiter/overrides/effect.h"
 #include "limiter/tallies/tallies.h"
+#include "operator/acts/known_id.h"
 #include "operator/figures/words.h"
 #include "operator/html/frame.h"
+#include "operator/page/act_forms.h"
+#include "operator/page/forms.h"
 
 namespace rate_limit {
 
 namespace {
-
-/// Words of the page for windows alone, for buckets alone, and for both: a limit with a variable burst has
-/// buckets and windows.
-struct WordsOfKinds {
-    constexpr WordsOfKinds(const char* same) noexcept : windows(same), buckets(same), both(same) {}
-    constexpr WordsOfKinds(const char* windows, const char* buckets, const char* both) noexcept
-        : windows(windows), buckets(buckets), both(both) {}
-
-    std::string_view of(const std::vector<SeenWindow>& all) const noexcept {
-        const auto is_bucket = [](const SeenWindow& window) { return window.kind == &token_buckets; };
-        const bool none = std::none_of(all.begin(), all.end(), is_bucket);
-        return none ? windows : std::all_of(all.begin(), all.end(), is_bucket) ? buckets : both;
-    }
-
-    std::string_view windows;
-    std::string_view buckets;
-    std::string_view both;
-};
-
-/// A field of a form, in which an operator types.
-struct Field {
-    std::string_view name;
-    std::string_view label;
-    std::string_view value;
-};
-
-struct ActForm {
-    std::string_view act;
-    bool of_key;  ///< it concerns one key; else all keys of the limit
-    std::string_view button;
-    std::string_view done;  ///< what the page says then
-    WordsOfKinds words;
-    std::array<Field, 2> fields{};
-};
-
-constexpr Field for_how_long{"for", "For how long (1s to 30d)", "1h"};
-
-constexpr ActForm forms[] = {
-    {"reset",
-     true,
-     "Reset",
-     "Reset: all that was used has been given back.",
-     {"Gives back all that is used; the end of the window stays.",
-      "Gives back all that is used: the bucket is full then.",
-      "Gives back all that is used: a bucket is full then, and the end of a window stays."}},
-    {"add",
-     true,
-     "Give back",
-     "Given back.",
-     "Gives back a part of what is used.",
-     {{{"cost", "How much", "1"}}}},
-    {"ban", true, "Ban", "Banned.", "Until then the limit is 0 for this key.", {{for_how_long}}},
-    {"allow",
-     true,
-     "Allow",
-     "Allowed.",
-     "Until then the limit does not apply to this key.",
-     {{for_how_long}}},
-    {"clear", true, "Clear", "The override has ended.", "Ends the override of this key."},
-    {"enforce",
-     false,
-     "Enforce",
-     "Enforced for that part of the keys.",
-     "Of 100 keys so many are held to the limit, the others in a dry run.",
-     {{{"percent", "Percent of the keys", "100"}, for_how_long}}},
-    {"off",
-     false,
-     "Switch off",
-     "Switched off.",
-     "Until then the limit applies to nobody.",
-     {{for_how_long}}},
-    {"clear", false, "Clear", "The override has ended.", "Ends the override of the whole limit."},
-};
 
 /// The key as it can be typed again.
 std::string typed_key(const Form& form) {
     return readable(shown_key(form.value("key")));
 }
 
-void begin_form(HtmlText& html, const PageView& view) {
-    html.open("form", {{"method", "post"}, {"action", view.below + "key"}});
-}
-
-void write_hidden(HtmlText& html, std::string_view name, std::string_view value) {
-    html.single("input", {{"type", "hidden"}, {"name", name}, {"value", value}});
+/// The key, as the forms that follow name it again: by its id where that was posted.
+KeyField key_field(const Form& form) {
+    const std::uint64_t id = parse_id(form.value("id"));
+    return id != 0 ? KeyField{"id", id_text(id)} : KeyField{"key", typed_key(form)};
 }
 
 /// A choice of names of the configuration, or of all.
@@ -124,9 +53,9 @@ void write_choice(HtmlText& html, std::string_view name, std::string_view label,
     html.close().close();
 }
 
-/// `key`, as typed, is of the look-up that goes on; empty: the operator types one.
+/// `key` is of the look-up that goes on; empty: the operator types one.
 void write_look_up(HtmlText& html, const Configuration& main, const PageView& view, const Form& form,
-                   std::string_view key) {
+                   const KeyField& key) {
     std::set<std::string_view> limits;
     std::set<std::string_view> stores;
     if (main.zone != nullptr) {
@@ -138,7 +67,7 @@ void write_look_up(HtmlText& html, const Configuration& main, const PageView& vi
     stores.erase(Tallies::no_store);
     begin_form(html, view);
     html.open("div", {{"class", "fields"}});
-    if (key.empty()) {
+    if (key.value.empty()) {
         html.open("label").words("Key, as the limit has it; %XX is a byte");
         html.single("input", {{"name", "key"},
                               {"value", view.shows_keys ? typed_key(form) : std::string()},
@@ -148,18 +77,18 @@ void write_look_up(HtmlText& html, const Configuration& main, const PageView& vi
                               {"spellcheck", "false"}});
         html.close();
     } else {
-        write_hidden(html, "key", key);
+        write_hidden(html, key.name, key.value);
     }
     write_choice(html, "limit", "Limit", limits, form.value("limit"));
     write_choice(html, "store", "Store", stores, form.value("store"));
-    html.element("button", key.empty() ? "Look up" : "Look up the same key").close().close();
+    html.element("button", key.value.empty() ? "Look up" : "Look up the same key").close().close();
 }
 
 /// A posted key need not be typed again where keys are not shown.
 void write_look_ups(HtmlText& html, const Configuration& main, const PageView& view, const Form& form) {
     begin_part(html, "look-up", "Look up a key");
-    const std::string key = typed_key(form);
-    if (!view.shows_keys && !key.empty()) {
+    const KeyField key = key_field(form);
+    if (!key.value.empty() && (!view.shows_keys || key.name == "id")) {
         write_look_up(html, main, view, form, key);
     }
     write_look_up(html, main, view, form, {});
@@ -197,7 +126,11 @@ void write_override(HtmlText& html, const Override& override) {
     write_time(html, override.until);
     html.words(", since ");
     write_time(html, override.from);
-    html.words(", by ").text(override.by).words(", on ").text(to_string(override.scope)).words(".").close();
+    html.words(", by ").text(override.by).words(", on ").text(to_string(override.scope)).words(".");
+    if (!override.reason.empty()) {
+        html.words(" Reason: ").open("q").text(override.reason).close();
+    }
+    html.close();
 }
 
 void write_slots(HtmlText& html, const SeenSlots& slots, std::string_view id) {
@@ -216,103 +149,28 @@ void write_no_window(HtmlText& html, SeenLimit::Known known) {
         say_nothing(html, "No open window of it is known, nor a bucket that is not full: nothing is used.");
     } else if (known == SeenLimit::Known::away) {
         say_nothing(html, "What is used is not known: the store did not answer.");
+    } else if (known == SeenLimit::Known::unkept) {
+        say_nothing(html, "What is used is not known: this machine keeps the key's id, and not the key.");
     }
 }
 
 /// One of several limits: the acts are on the page of that limit alone.
-void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
+void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limit, const KeyField& key) {
     begin_form(html, view);
-    write_hidden(html, "key", key);
+    write_hidden(html, key.name, key.value);
     write_hidden(html, "limit", limit.limit);
     write_hidden(html, "store", limit.store);
     html.element("button", "Act on this limit").close();
 }
 
-/// It gives back what windows of one period have used.
-bool is_of_windows(const ActForm& act) noexcept {
-    return act.act == "reset" || act.act == "add";
-}
-
-/// A limit may have several periods: an act on a window names one of those that are seen.
-void write_periods(HtmlText& html, const SeenLimit& limit) {
-    std::map<std::pair<std::int64_t, Calendar>, Rate> periods;
-    for (const SeenWindow& window : limit.windows) {
-        periods.emplace(std::make_pair(window.rate.period, window.rate.calendar), window.rate);
-    }
-    if (periods.size() == 1) {
-        write_hidden(html, "period", period_text(periods.begin()->second));
-    }
-    if (periods.size() < 2) {
-        return;
-    }
-    html.open("label").words("Period").open("select", {{"name", "period"}});
-    for (const auto& [period, rate] : periods) {
-        html.element("option", period_and_unit(rate), {{"value", period_text(rate)}});
-    }
-    html.close().close();
-}
-
-void write_form(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
-                const ActForm& act) {
-    begin_form(html, view);
-    html.element("p", act.words.of(limit.windows));
-    write_hidden(html, "limit", limit.limit);
-    write_hidden(html, "store", limit.store);
-    if (act.of_key) {
-        write_hidden(html, "key", key);
-    }
-    html.open("div", {{"class", "fields"}});
-    if (is_of_windows(act)) {
-        write_periods(html, limit);
-    }
-    for (const Field& field : act.fields) {
-        if (!field.name.empty()) {
-            html.open("label").words(field.label);
-            html.single("input",
-                        {{"name", field.name}, {"value", field.value}, {"size", "6"}, {"required", ""}});
-            html.close();
-        }
-    }
-    html.element("button", act.button, {{"name", "do"}, {"value", act.act}});
-    html.close().close();
-}
-
-void write_group(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
-                 bool of_key) {
-    bool begun = false;
-    for (const ActForm& act : forms) {
-        const bool is_idle = is_of_windows(act) && limit.windows.empty();
-        if (act.of_key != of_key || is_idle) {
-            continue;
-        }
-        if (!begun) {
-            html.element("h3", of_key ? "For this key" : "For all keys of this limit");
-            html.open("div", {{"class", "acts"}});
-            begun = true;
-        }
-        write_form(html, view, limit, key, act);
-    }
-    if (begun) {
-        html.close();
-    }
-}
-
-/// A form for each act that there is on one limit, of those on windows where there are any; `key`, as it is
-/// typed, is empty where none was looked up.
-void write_act_forms(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key) {
-    if (!key.empty()) {
-        write_group(html, view, limit, key, true);
-    }
-    write_group(html, view, limit, key, false);
-}
-
-void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, std::string_view key,
-                 std::size_t number, bool alone) {
+void write_limit(HtmlText& html, const ActsOfKey& of, const SeenLimit& limit, std::size_t number,
+                 const ActResult& result) {
     const std::string id = "found-" + std::to_string(number);
     begin_part(html, id, "Limit " + readable(limit.limit) + ", store " + readable(limit.store));
     if (limit.id) {
         html.open("p").words("Id ").element("code", id_text(*limit.id)).close();
     }
+    write_undo(html, of, limit);
     if (limit.override) {
         write_override(html, *limit.override);
     }
@@ -323,22 +181,31 @@ void write_limit(HtmlText& html, const PageView& view, const SeenLimit& limit, s
     } else {
         write_windows(html, limit, id + "-windows");
     }
-    if (alone) {
-        write_act_forms(html, view, limit, key);
+    if (result.asks) {
+        // the act comes first
+    } else if (result.limits.size() == 1) {
+        write_act_forms(html, of, limit);
     } else {
-        write_narrowing(html, view, limit, key);
+        write_narrowing(html, of.view, limit, of.key);
     }
     html.close();
 }
 
-/// The act's result: a sentence.
+/// The act's result: a sentence or two.
 std::string line_of(const Form& form, const ActResult& result) {
     if (result.error != ActError::none) {
         return result.description;
     }
-    const auto* done = std::find_if(std::begin(forms), std::end(forms),
-                                    [&](const ActForm& act) { return act.act == form.value("do"); });
-    return std::string(done != std::end(forms) ? done->done : "Looked up: nothing was changed.");
+    const ActForm* const act = find_form(form);
+    if (act == nullptr) {
+        return "Looked up: nothing was changed.";
+    }
+    if (result.asks) {
+        return std::string(button_of(*act)) + ": are you sure? Nothing was changed.";
+    }
+    std::string line(done_by(*act));
+    line += result.named ? "" : " Under " + counted(result.limits.size(), "limit") + ".";
+    return line.append(form.find("on") != nullptr ? " On this machine alone." : "");
 }
 
 void begin_key_page(HtmlText& html, const PageView& view, std::string_view line, bool good) {
@@ -352,13 +219,10 @@ void begin_key_page(HtmlText& html, const PageView& view, std::string_view line,
 class ActPage final : public Pieces<HtmlText> {
 public:
     ActPage(const Configuration& main, PageView view, const Form& form, const ActResult& result)
-        : view_(std::move(view)), result_(result), key_(typed_key(form)) {
-        add([this, &main, &form](HtmlText& html) {
-            begin_key_page(html, view_, line_of(form, result_), result_.error == ActError::none);
-            write_look_ups(html, main, view_, form);
-        });
+        : view_(std::move(view)), result_(result), of_{main, view_, form, key_field(form)} {
+        add([this](HtmlText& html) { begin(html); });
         add_each(result.limits, [this](HtmlText& html, const SeenLimit& limit) {
-            write_limit(html, view_, limit, key_, ++written_, result_.limits.size() == 1);
+            write_limit(html, of_, limit, ++written_, result_);
         });
         add([this](HtmlText& html) {
             if (result_.error == ActError::none && result_.limits.empty()) {
@@ -370,9 +234,25 @@ public:
     }
 
 private:
+    /// What was asked for comes before what can be looked up next.
+    void begin(HtmlText& html) const {
+        begin_key_page(html, view_, line_of(of_.form, result_), result_.error == ActError::none);
+        if (result_.asks) {
+            write_question(html, of_, result_);
+            return;
+        }
+        if (result_.error == ActError::none && result_.limits.size() > 1) {
+            write_undo_of_all(html, of_, result_);
+        }
+        write_look_ups(html, of_.main, view_, of_.form);
+        if (result_.limits.size() > 1 && !of_.key.value.empty()) {
+            write_acts_of_all(html, of_);
+        }
+    }
+
     const PageView view_;
     const ActResult& result_;
-    const std::string key_;
+    const ActsOfKey of_;
     std::size_t written_ = 0;
 };
 

@@ -50,6 +50,7 @@ class Page final : public Pieces<HtmlText> {
 public:
     Page(const Configuration& main, const OperatorRights& rights, PageView view)
         : rights_(rights), view_(std::move(view)), found_(main, AllFigures::For::page, rights.plain_keys) {
+        view_.may_act = rights.may_act;
         found_.add_to(*this);
         add([this](HtmlText& html) { begin(html); });
         if (main.zone != nullptr) {
@@ -61,9 +62,12 @@ public:
 
 private:
     void add_parts() {
-        add([this](HtmlText& html) { write_requests(html, found_); });
         add_limits(*this, found_);
-        for (const auto write : {write_all_running, write_charts, write_top, write_overrides}) {
+        add([this](HtmlText& html) { write_all_running(html, found_); });
+        for (const auto write : {write_top, write_overrides}) {
+            add([this, write](HtmlText& html) { write(html, found_, view_); });
+        }
+        for (const auto write : {write_charts, write_requests}) {
             add([this, write](HtmlText& html) { write(html, found_); });
         }
         add_stores(*this, found_);
@@ -89,7 +93,7 @@ private:
     }
 
     const OperatorRights& rights_;
-    const PageView view_;
+    PageView view_;
     AllFigures found_;
 };
 

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/figure_text.h"
 #include "operator/html/frame.h"
+#include "operator/page/forms.h"
 
 namespace rate_limit {
 
@@ -32,6 +34,14 @@ void write_meter(HtmlText& html, std::string_view id, std::string_view name, con
                         {"value", std::to_string(std::min(used, capacity))},
                         {"aria-labelledby", id}});
     html.words(share(used, capacity)).close().close();
+}
+
+/// Rows end with acts, where there are any.
+std::vector<Heading> with_acts(std::vector<Heading> headings, const PageView& view) {
+    if (view.may_act) {
+        headings.push_back({"Acts"});
+    }
+    return headings;
 }
 
 constexpr std::size_t nodes_at_once = 8;
@@ -148,7 +158,7 @@ void write_requests(HtmlText& html, const AllFigures& found) {
         counts[i] = found.main.tallies->requests().count(endings[i].outcome);
         all += counts[i];
     }
-    begin_part(html, "requests", "Requests");
+    begin_part(html, "requests", "All requests since counting began");
     html.open("dl", {{"class", "tiles"}});
     for (std::size_t i = 0; i < counts.size(); ++i) {
         html.open("div", {{"class", counts[i] == 0 ? "none" : "some"}});
@@ -197,7 +207,7 @@ void write_all_running(HtmlText& html, const AllFigures& found) {
     }
 }
 
-void write_top(HtmlText& html, const AllFigures& found) {
+void write_top(HtmlText& html, const AllFigures& found, const PageView& view) {
     const Top& top = found.top;
     begin_part(html, "top", "Rejected most");
     if (top.keys.empty()) {
@@ -209,17 +219,24 @@ void write_top(HtmlText& html, const AllFigures& found) {
     begin_table(html, "top-table",
                 counted(top.total, "rejection") + " since " + utc(top.since) + ", of which " +
                     grouped(top.others) + " perhaps of other keys",
-                headings_of("Limit", top_columns, without));
+                with_acts(headings_of("Limit", top_columns, without), view));
     const std::size_t rows = std::min(top.keys.size(), most_keys);
     for (std::size_t i = 0; i < rows; ++i) {
-        write_row(html, top.keys[i].limit->name, top_columns, top.keys[i], found.now, without);
+        const Top::Key& key = top.keys[i];
+        html.open("tr");
+        row_header(html, key.limit->name);
+        write_cells(html, top_columns, key, found.now, without);
+        if (view.may_act) {
+            write_row_acts(html, found.main, view, {key.limit, key.what.id, key.has_key});
+        }
+        html.close();
     }
     end_table(html);
     say_more(html, rows, top.keys.size(), "key");
     html.close();
 }
 
-void write_overrides(HtmlText& html, const AllFigures& found) {
+void write_overrides(HtmlText& html, const AllFigures& found, const PageView& view) {
     begin_part(html, "overrides", "Overrides");
     if (found.overrides.empty()) {
         say_nothing(html, "None: limits are as the configuration has them.");
@@ -228,7 +245,8 @@ void write_overrides(HtmlText& html, const AllFigures& found) {
     }
     std::vector<Heading> headings = headings_of("Limit", override_subject_columns);
     add_headings(headings, override_columns);
-    begin_table(html, "overrides-table", "What operators have changed, until it ends", headings);
+    begin_table(html, "overrides-table", "What operators have changed, until it ends",
+                with_acts(std::move(headings), view));
     const std::size_t rows = std::min(found.overrides.size(), most_overrides);
     for (std::size_t i = 0; i < rows; ++i) {
         const ShownOverride& shown = found.overrides[i];
@@ -236,6 +254,11 @@ void write_overrides(HtmlText& html, const AllFigures& found) {
         row_header(html, shown.limit->name);
         write_cells(html, override_subject_columns, shown, found.now);
         write_cells(html, override_columns, shown.what, found.now);
+        if (view.may_act) {
+            write_row_acts(html, found.main, view,
+                           {shown.limit, shown.what.subject.key, false, true,
+                            shown.what.scope == OverrideScope::machine});
+        }
         html.close();
     }
     end_table(html);

@@ -36,7 +36,7 @@ is_deeply [grep { !/<input type="hidden" name="key" value="mona/ } @shown], [], 
 like post('/plain/key', key => 'mona')->body, qr/<input name="key" value="mona"/, '... but under keys=plain';
 my $all = post('/limits/key', key => 'mona');
 is scalar(() = $all->body =~ /<h2[^>]*>Limit /g), 3, 'all limits, where none is named';
-is_deeply forms($all), [], '... without acts';
+is_deeply forms($all), [qw(ban allow clear)], '... with acts on all of them';
 my @ways = $all->body =~ m{<input type="hidden" name="key" value="mona"><input type="hidden" name="limit" value="(\w+)"><input type="hidden" name="store" value="(\w+)"><button>Act on this limit<}g;
 is_deeply \@ways, [qw(core main core local search local)], '... but a form to each';
 
