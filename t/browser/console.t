@@ -39,7 +39,7 @@ if ($ENV{SHOTS}) {
         $nginx->travel("+$ahead");
         my $load = 6 + 5 * sin($minute / 9) + rand 3;
         ask('/', 'user' . int(rand 9), 1) for 1 .. 2 * $load;
-        ask('/search', 'mona', 2) for 1 .. ($minute % 20 > 14 ? 21 : 4);
+        ask('/search', 'mona', 2) for 1 .. ($minute % 10 > 6 ? 21 : 4);
         others('/graphql', 'user' . int(rand 5)) for 1 .. $load / 2;
         others('/new', 'user' . int(rand 3)) for 1 .. $load / 4;
         let_pass(1.1);
@@ -119,6 +119,34 @@ is((ask('/', 'mona'))[0]->status, 429, '... the client');
 $browser->open("$console?refresh=off");
 like $browser->text('#overrides-table'), qr/core\s+main\s+id [0-9a-f]{16}\s+ban/, '... which the page shows';
 like $browser->text('.notes'), qr/1 override holds/, '... and says at its head';
+
+# On a phone, by the keyboard alone: from a key that is rejected to its look-up, a ban, and back.
+my sub reach ($name) {
+    for (1 .. 80) {
+        $browser->press('Tab');
+        return 1 if $browser->value('document.activeElement.getAttribute("aria-label") || document.activeElement.innerText') =~ /^$name/;
+    }
+    return fail "the keyboard does not reach $name";
+}
+my sub enter ($name, $line) {
+    reach($name);
+    $browser->press('Enter');
+    my $said;
+    eval { wait_until { ($said = eval { $browser->text('h1') } // '') eq $line } what => $line };
+    return is $said, $line, "$name, by the keyboard";
+}
+ask('/search', 'mona', 5);
+$browser->view(360, 740)->open("$console?refresh=off");
+is_deeply $browser->value('[...document.querySelectorAll("#limits-table thead th")].slice(0, 3).map(e => e.innerText)'),
+    ['Limit', 'Passed in 5 min', 'Rejected in 5 min'], 'a phone shows first what is lately';
+cmp_ok $browser->value('document.querySelectorAll("#limits-table thead th")[2].getBoundingClientRect().right'), '<=', 360, '... on its screen';
+enter('Look up id', 'Looked up: nothing was changed.');
+cmp_ok $browser->value('document.documentElement.scrollWidth'), '<=', 360, 'the look-up fits';
+enter('Ban', 'Banned.');
+cmp_ok $browser->value('document.documentElement.scrollWidth'), '<=', 360, '... and what follows';
+enter('Undo', 'The override has ended.');
+is_deeply [$browser->complaints], [], '... without complaint';
+$browser->view(1200, 900);
 
 # 5. Another origin's page.
 ask('/', 'lisa', 9);
