@@ -85,7 +85,7 @@ dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
 # Calls across files are inlined where compiler and linker can do that as GCC does, but not where errors are looked for.
 lto := $(if $(findstring -fsanitize,$(CXXFLAGS)),,$(shell echo 'int x;' | \
     $(CXX) -Werror -flto=auto -ffat-lto-objects -fPIC -shared -x c++ -o /dev/null - 2>/dev/null && echo -flto=auto -ffat-lto-objects))
-# Functions and lines for backtraces, compressed: all that tests build takes 200 MB, and not 500.
+# Functions and lines for backtraces, compressed: what is built takes two thirds of the room.
 code := -O2 -g1 -gz -fPIC -fvisibility=hidden -fstack-protector-strong
 warnings := -Wall -Wextra -Werror
 # Optimized, the macros of GoogleTest take twice as long to compile. What they test is optimized as ever, but for templates.
