@@ -58,7 +58,7 @@ my @bad = (
     (map { ["database $_", qr/invalid "database .*": it is a number from 0 to 1000000/] } '-1', 'x', '1000001', '""'),
     (map { [qq($_ ""), qr/"$_" is empty: give it a value or remove the line/] } 'username', 'password'),
     (map { my $d = $_; map { my ($file, $why) = @$_; ["$d$file", qr/"\w+": the file ".*" $why: give the path of a file that has the secret and nothing else/] }
-        ["$folder/missing", 'cannot be read'], ["$folder/empty", 'is empty'], [$folder, 'cannot be read'], ['relative/missing', 'cannot be read'],
+        ["$folder/missing", 'cannot be read'], ["$folder/empty", 'is empty'], [$folder, 'is no regular file'], ['relative/missing', 'cannot be read'],
         map { ["$folder/$_", 'begins with a byte order mark'] } keys %marked } 'password file:', 'key_digest hmac:'),
     (map { [$_, qr/"\w+" in "rate_limit_redis" takes one value: "\w+ VALUE;"/] }
         'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'fresh', 'key_digest', 'check_timeout 1s 2s'),
