@@ -108,7 +108,7 @@ struct Limit {
     mutable std::size_t tally;              // which one of Tallies, counted from 1; 0: the store says
     mutable std::size_t tally_without_key;  // which one, from 0, counts the requests without a key
 
-    // What variables have said, as this worker has noted it last.
+    // Values of variables, as this worker has noted them last.
     mutable NotedRate noted_rate;
     mutable NotedRate noted_burst;
 

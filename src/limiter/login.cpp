@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t longest_secret = 16'384;
 constexpr Msec between_readings = 5'000;
 
-/// Of UTF-8 and of the two kinds of UTF-16.
+/// Those of UTF-8 and of the two kinds of UTF-16.
 constexpr std::array<std::string_view, 3> byte_order_marks = {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
 
 SecretFile read_file(const char* path, std::string& text) {
@@ -83,10 +83,9 @@ void Login::tell_unread(SecretFile found, int reason, const std::string& store) 
 
 bool Login::renew(const std::string& store) const noexcept {
     const Msec now = msec_now();
-    if (file.empty() || (tried_ && now - tried_at_ < between_readings)) {
+    if (file.empty() || (tried_at_ && now - *tried_at_ < between_readings)) {
         return false;
     }
-    tried_ = true;
     tried_at_ = now;
     try {
         std::string text;

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "limiter/loop.h"
 
 namespace rate_limit {
 
-/// What has come of reading a file with a secret.
+/// The result of reading a file with a secret.
 enum class SecretFile : unsigned char { read, unreadable, no_file, too_long, empty, marked };
 
 /// Reads a secret, without the line ends that editors leave behind it, from a file of at most 16 KB: no
@@ -14,7 +15,7 @@ enum class SecretFile : unsigned char { read, unreadable, no_file, too_long, emp
 /// only where it was read; errno says why a file is unreadable.
 SecretFile read_secret(const char* path, std::string& secret);
 
-/// What is wrong with the file: static text, which the path comes before. Not for SecretFile::read.
+/// The fault of the file: static text that goes behind its path. Not for SecretFile::read.
 const char* explain(SecretFile found) noexcept;
 
 /// The user and password by which a worker logs in to the servers of a store, or to its sentinels.
@@ -33,8 +34,7 @@ struct Login {
 private:
     void tell_unread(SecretFile found, int reason, const std::string& store) const;
 
-    mutable Msec tried_at_ = 0;
-    mutable bool tried_ = false;
+    mutable std::optional<Msec> tried_at_;
     mutable SecretFile told_ = SecretFile::read;
     mutable int told_reason_ = 0;  // of SecretFile::unreadable
 };

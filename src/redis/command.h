@@ -84,7 +84,7 @@ public:
         std::optional<Draw> draw{};  ///< the question to lua/bucket.lua, if it is one
     };
 
-    /// What one of the functions below, from check() on, has encoded last.
+    /// The command that one of the functions below, from check() on, has encoded last.
     const Encoded& encoded() const noexcept { return encoded_; }
 
     /// Microseconds of the epoch: from now on scripts are told the time, as the server does not let them ask

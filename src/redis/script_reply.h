@@ -56,7 +56,7 @@ struct Held {
     std::int64_t number = 0;
 };
 
-/// What Redis has said of one key, of whatever kind that is.
+/// The answer of Redis about one key, of whatever kind that is.
 struct Told {
     std::int64_t granted = 0;
     Window window;               ///< a bucket's is made by full_after()

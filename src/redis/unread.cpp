@@ -20,7 +20,7 @@ constexpr std::size_t most_of_text = std::size_t{1024} * 1024;
 constexpr std::size_t most_with_tree = TreeReply::max_text;
 constexpr std::size_t most_stored = std::size_t{512} * 1024 * 1024;
 
-/// What is left of a text that is passed over: too much for a number.
+/// The length that is left of a text that is passed over: too much for a number.
 constexpr std::size_t least_left = std::size_t{64} * 1024;
 
 /// Takes out of the buffer what has come of the text that is being read, and out of the text's length.

@@ -70,8 +70,8 @@ void Servers::make_sets(const ServerPlan& plan) {
         auto servers = std::make_unique<ReplicaSet>(members, lost_);
         std::unique_ptr<MasterWatch> watch;
         if (!sentinels.empty()) {
-            const std::string& name = plan.stores.front().shards[sets_.size()].master;
-            watch = std::make_unique<MasterWatch>(name, *servers, sentinels);
+            watch = std::make_unique<MasterWatch>(plan.stores.front().shards[sets_.size()].master, *servers,
+                                                  sentinels);
         }
         sets_.push_back({std::move(servers), std::move(watch), each.lag});
         heal_set(sets_.back());
@@ -89,7 +89,7 @@ std::size_t Servers::site_of(const Redis& server) const {
     return sites_.of_server(static_cast<std::size_t>(found - servers_.begin()));
 }
 
-/// What the primary writes travels as far as the replica is.
+/// Writes of the primary travel as far as the replica is.
 Micros Servers::lag_to(const Set& set, const Redis& replica) const {
     return set.lag + sites_.time(site_of(set.servers->primary()), site_of(replica));
 }
@@ -439,11 +439,8 @@ void Servers::end(const Fault<ServerFault>& fault) {
 void Servers::heal(Redis& server) {
     server.link() = Link{};
     ServerState& state = server.server().state;
-    state.loading = false;
-    state.out_of_memory = false;
-    state.cannot_save = false;
-    state.lacks_replicas = false;
-    state.busy = false;
+    state.loading = state.busy = false;
+    state.out_of_memory = state.cannot_save = state.lacks_replicas = false;
     state.forbidden.clear();
     state.serves_stale = true;
     server.start();

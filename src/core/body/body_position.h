@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-/// Where in a document the reading is: how deep, and which paths lead to the value that comes next.
+/// The place in a document where the reading is: how deep, and which paths lead to the value that comes next.
 class BodyPosition {
 public:
     static constexpr std::size_t most_depth = 64;  ///< objects and arrays in each other

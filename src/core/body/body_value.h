@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-/// What a body says of one field: of its first path that occurs, the last value.
+/// The value that a body has for one field: the last one at the first path that occurs.
 class BodyValue {
 public:
     static constexpr std::size_t most = 128;  ///< bytes of a text or a number; a longer one says nothing

@@ -42,7 +42,7 @@ void FormReader::take_escaped(char c) noexcept {
     take_byte(static_cast<char>(hex_value(digit_) * 16 + hex_value(c)));
 }
 
-/// What began like an escape is none, and stands for itself.
+/// The text that began like an escape is none, and stands for itself.
 void FormReader::give_escape_up() noexcept {
     take_byte('%');
     if (escaped_ == 2) {

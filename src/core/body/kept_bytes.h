@@ -30,7 +30,7 @@ public:
         }
     }
 
-    /// Not to be asked for where it is not wanted, or not any more.
+    /// The bytes so far. Callers ask for them only while they are wanted.
     std::string_view text() const noexcept { return {bytes_.data(), size_}; }
 
 private:

@@ -11,13 +11,13 @@ namespace {
 constexpr std::uint64_t each = 0x0101010101010101U;
 constexpr std::uint64_t highest = 0x80 * each;
 
-/// Not 0 where one of the eight bytes is 0.
+/// The result is not 0 where one of the eight bytes is 0.
 constexpr std::uint64_t zeros(std::uint64_t word) noexcept {
     return (word - each) & ~word & highest;
 }
 
-/// Not 0 where one of the eight bytes ends a plain part of a string: a quote, a backslash, a control. The
-/// lowest bit is of the first such byte, where bytes begin with the lowest.
+/// The result is not 0 where one of the eight bytes ends a plain part of a string: a quote, a backslash, a
+/// control. The lowest bit is of the first such byte, where bytes begin with the lowest.
 constexpr std::uint64_t ends_plain(std::uint64_t word) noexcept {
     return zeros(word ^ '"' * each) | zeros(word ^ '\\' * each) | ((word - 0x20 * each) & ~word & highest);
 }
@@ -167,7 +167,7 @@ void StringReader::take_unit() noexcept {
     }
 }
 
-/// What follows the first half of a pair is not the second.
+/// The first half of a pair stands alone: another character follows it.
 void StringReader::end_half() noexcept {
     if (high_ != 0) {
         high_ = 0;

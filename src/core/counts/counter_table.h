@@ -117,7 +117,7 @@ public:
         lock_.acquire(table.header_->lock, table.user_);
     }
 
-    // As of NamedPlaces. A worker may add a name alone, too, while a configuration is at work.
+    // These are NamedPlaces' own. A worker may add a name alone, too, while a configuration is at work.
     void begin() noexcept { table_.places_.begin(); }
     void keep(Name name) noexcept { table_.places_.keep(name.value()); }
     void drop(Name name) noexcept { table_.places_.drop(name.value()); }

@@ -29,7 +29,8 @@ void HotKeys::raise(const KeyPlace& place, std::uint64_t id) noexcept {
     raise_rest();
 }
 
-/// What is known of a key: one without a place was named at most as often as the least that have one.
+/// The count of a key, as far as it is known: one without a place was named at most as often as the least
+/// that have one.
 HotKeys::Key HotKeys::known(std::uint64_t id) const noexcept {
     const KeyPlace place = find(id);
     const Key& key = keys_[place.at];

@@ -21,7 +21,7 @@ namespace rate_limit {
 /// they still do. A node that nobody has is gone; its record stays until another node needs the place, and
 /// the node finds it again if it comes back before.
 ///
-/// What changes a record waits for other processes that do so. Times are milliseconds since the epoch; where
+/// A process that changes a record waits for others that do so. Times are milliseconds since the epoch; where
 /// the clock has been set back, a node of before that counts as present until then.
 class NodeBoard {
 public:

@@ -40,7 +40,7 @@ public:
         std::string_view key;
     };
 
-    /// What is counted of a key at a limit.
+    /// The counts of a key at a limit.
     struct Counted {
         std::uint64_t id = 0;
         std::uint64_t limit = 0;
@@ -147,7 +147,7 @@ private:
     void write_text(Place& place, std::string_view key) noexcept;
     void erase_text(Place& place) noexcept;
     void note_keyless(std::uint64_t period) noexcept;
-    /// What was read of a place; and where, for its text.
+    /// A place as it was read; and where it is, for its text.
     struct Found : Counted {
         const std::atomic<std::uint64_t>* holder = nullptr;  // the id of the place
         const Place* place = nullptr;

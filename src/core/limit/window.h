@@ -24,7 +24,7 @@ constexpr bool is_by_clock(WindowKind kind) noexcept {
     return kind != WindowKind::first && kind < WindowKind::bucket;
 }
 
-/// What follows the period in the keys of a kind, so that two kinds never share one.
+/// The letters behind the period in the keys of a kind, so that two kinds never share one.
 constexpr std::string_view suffix_of(WindowKind kind) noexcept {
     return kind == WindowKind::first      ? ""
            : kind == WindowKind::bucket   ? "b"
@@ -33,8 +33,8 @@ constexpr std::string_view suffix_of(WindowKind kind) noexcept {
                                           : "l";
 }
 
-/// What a window counts stops here, a number that Lua holds exactly: see lua/charge.lua. A sum stops there,
-/// too.
+/// The count of a window stops here, at a number that Lua holds exactly: see lua/charge.lua. A sum stops
+/// there, too.
 constexpr std::int64_t most_used = 9'000'000'000'000'000;
 
 constexpr std::int64_t add_used(std::int64_t a, std::int64_t b) noexcept {

@@ -47,7 +47,7 @@ std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
     return first ? a : b;
 }
 
-/// Of the later window: a machine awaits no charge of a window that has ended there.
+/// The ticket of the later window: a machine awaits no charge of one that has ended there.
 Ticket later(Ticket a, Ticket b) noexcept {
     return static_cast<std::int32_t>(a - b) < 0 ? b : a;
 }

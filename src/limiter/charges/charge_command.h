@@ -97,7 +97,7 @@ private:
     std::string_view write(CommandWriter& writer) override;
     Draw draw() const noexcept;
 
-    /// What it proves as the probe where it is taken.
+    /// The proof that it is as a probe, where it is taken.
     Gate::Proof proof() const noexcept { return owed.moves_on() ? Gate::Proof::window : Gate::Proof::probe; }
     void end() noexcept;
     void come_back() noexcept;

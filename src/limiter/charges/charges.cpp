@@ -171,7 +171,7 @@ void Charges::refund_uncounted(std::string_view key, const Demand& demand, std::
 
 void Charges::wait(const std::string& key, Debt owed) noexcept {
     const Millis now = now_millis();
-    // What goes back only before others take something is not kept: they may have by then.
+    // A refund that counts only before others take something is not kept: they may have by then.
     if (owed.receipt_of_bucket.only_last || (!owed.moves_on() && owed.reset <= now)) {
         expire(owed);
         return;

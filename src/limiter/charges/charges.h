@@ -137,7 +137,7 @@ public:
     /// was sent; the new one has to show that it takes charges.
     void change_primary() noexcept;
 
-    /// What is sent from now on may come to the primary before what was sent before.
+    /// Commands sent from now on may come to the primary before those sent already.
     void change_way() noexcept { way_ = in_cluster_ ? NumberedWindows::alone : numbered_.new_way(); }
 
     /// The primary says that it is a replica: it is asked again later, on a new connection.

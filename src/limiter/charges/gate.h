@@ -75,12 +75,12 @@ public:
     /// `needs` that proof at least to open.
     void refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept;
 
-    /// What is of a bucket need not wait: charges of windows are refused.
+    /// Charges of buckets need not wait: only those of windows are refused.
     bool lets_buckets_pass() const noexcept {
         return needs_ == Proof::window && nodes_.primary().usable() && nodes_.primary().takes_writes();
     }
 
-    /// What has waited for buckets need not wait, either.
+    /// Charges of buckets that have waited so far need not wait, either.
     bool lets_waiting_buckets_pass() const noexcept {
         return lets_buckets_pass() && !(pauses() && holds_buckets_);
     }

@@ -41,7 +41,7 @@ struct KeyWindow {
     }
 };
 
-/// What this machine's record of a window says.
+/// A window as this machine's record of it says.
 struct Remembered {
     Window window;
     std::int64_t in_flight = 0;  ///< requests of this machine
@@ -67,7 +67,7 @@ public:
     /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
     virtual bool show_remembered(AppliedLimit& applied, Millis now) const noexcept = 0;
 
-    // What reports and operators see of windows, and give back. Defaults fit a kind that shows them none.
+    // Reports and operators see windows by these, and give back. Defaults fit a kind that shows them none.
 
     /// Whether the primary has told this machine of the window within the last second, so that a report need
     /// not ask. Always true of a local window.

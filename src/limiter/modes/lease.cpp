@@ -133,7 +133,7 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
 
 /// Charges what the tokens do not cover: from other tokens at hand, or at the primary.
 void Lease::settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept {
-    // What it asked for, not what it has turned out to cost.
+    // The part it asked for counts, not the cost that has turned out.
     if (applied.demand.want != 0 && applied.holding.kind != Holding::Kind::tokens &&
         std::holds_alternative<Reservation>(applied.asked)) {
         ChargeRefund::settle(applied, due, now);

@@ -230,7 +230,8 @@ bool Look::take_version(const Reply& reply) noexcept {
     return version.integer != state.version() || store_.zone->overrides().has_free_place(now_millis());
 }
 
-/// What no tree holds would be read each second. It cannot be changed either: a change reads the whole first.
+/// Overrides that no tree holds would be read each second. Their set cannot be changed either: a change reads
+/// the whole first.
 void Look::refuse_whole() noexcept {
     store_.shared_overrides->refuse(version_);
     tell_unusable(store_, describe(SharedError::too_large), Remedy::deletion);

@@ -98,7 +98,7 @@ void Store::on_topology(const Topology& topology) noexcept {
     }
 }
 
-/// What came before the first map waits where slots are that nobody serves.
+/// Charges that came before the first map wait where slots are that nobody serves.
 void Store::place_waiting() noexcept {
     shards_.front()->nodes().hand_over([this](const Command& waiting) -> Node& {
         const std::string_view key = waiting.window_key();

@@ -35,7 +35,7 @@ enum class Blame : unsigned char {
 
 /// One Redis server as one worker sees it: its connection, and its unanswered commands.
 ///
-/// What there is of a connection, which may be lost at any time:
+/// The stages of a connection, which may be lost at any time:
 ///
 ///     none ─submit─▶ connecting ─▶ greeting ─answered─▶ open ─reconnect()─▶ draining ─all answered─▶ leaving
 ///                        ▲                                                                              │

@@ -45,7 +45,7 @@ void for_each_variable(const Value& value, Fn&& fn) {
     });
 }
 
-/// What the two directives do differently.
+/// The differences between the two directives.
 struct Fields {
     FieldSet* LocationConf::*set;
     std::vector<FieldVariable*> MainConf::*known;
@@ -76,7 +76,7 @@ FieldVariable* define(ngx_conf_t* cf, ngx_str_t name, const Fields& fields,
             &name, &words_of(cf)[0]);
         return nullptr;
     }
-    // Not changeable: nginx refuses a map, set or geo that comes later and sets it.
+    // The variable is not changeable: nginx refuses a map, set or geo that comes later and sets it.
     ngx_http_variable_t* variable = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
     auto* field = make<FieldVariable>(*cf->pool);
     if (variable == nullptr || field == nullptr || !append(main_conf(cf)->*fields.known, field)) {

@@ -31,7 +31,7 @@ public:
     /// A variable was to give the cost, and its text is no cost.
     void bad_cost(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept;
 
-    /// The same of what is to be reserved.
+    /// A cost to be reserved that is none, told as bad_cost() does.
     void bad_reserve(ngx_http_request_t* r, const LimitLine& limit, std::string_view text) noexcept;
 
 private:

@@ -7,7 +7,7 @@
 
 namespace rate_limit {
 
-/// What has been read of one body: the reader, and behind it a value for each field.
+/// One body as far as it has been read: the reader, and behind it a value for each field.
 class BodyReading {
 public:
     /// Null without memory.
@@ -17,7 +17,7 @@ public:
         return memory != nullptr ? new (memory) BodyReading(set, kind) : nullptr;
     }
 
-    /// What of the chain is in memory.
+    /// Reads the part of the chain that is in memory.
     void read(const ngx_chain_t* chain) noexcept {
         for (; chain != nullptr; chain = chain->next) {
             if (ngx_buf_in_memory(chain->buf)) {

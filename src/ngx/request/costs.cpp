@@ -51,7 +51,7 @@ public:
         (void)evaluate_cost(context_, applied, kept_ ? &*kept_ : nullptr);
     }
 
-    /// What is reserved stands for the cost until that is asked for.
+    /// The reservation stands for the cost until that is asked for.
     void reserve(AppliedLimit& applied) noexcept {
         const LimitLine& line = line_of(applied.limit);
         ngx_http_request_t* r = context_.request();

@@ -4,7 +4,7 @@
 
 namespace rate_limit {
 
-// What the bodies of requests say: rate_limit_request_field.
+// Bodies of requests, as rate_limit_request_field reads them.
 
 /// Reads the request's body for the fields of its location, unless that has been done. NGX_OK: it has been;
 /// NGX_DONE: the body is still to come, and the phases run again when it is there. Else the status that the

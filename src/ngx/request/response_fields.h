@@ -5,7 +5,7 @@
 
 namespace rate_limit {
 
-// What the bodies of responses say of costs: rate_limit_response_field.
+// Bodies of responses, which say costs: rate_limit_response_field.
 
 /// The kind of the body that the request's response is about to have; unknown where nothing of it is wanted,
 /// or can be read. Called before the header passes the filters.

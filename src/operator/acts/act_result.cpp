@@ -95,7 +95,7 @@ constexpr Column<SeenSlots> slots_list[] = {
     {{}, {"As known by"}, {}, known_by<&SeenSlots::shared>},
 };
 
-/// What the limit has of this, or null.
+/// This member of the limit by its columns, or null.
 template <auto member, const auto& columns>
 void write_if_any(JsonText& json, const SeenLimit& limit) {
     if (limit.*member) {

@@ -19,8 +19,9 @@ struct KnownId {
 /// The id that such 16 hex digits are; 0: they are none.
 std::uint64_t parse_id(std::string_view text) noexcept;
 
-/// What this machine knows of an id: from overrides, from the keys that are rejected most often, or from what
-/// was looked up. Nothing: it does not know the id, or its limit is not configured. Throws std::bad_alloc.
+/// Finds what this machine knows of an id: from overrides, from the keys that are rejected most often, or
+/// from what was looked up. Nothing: it does not know the id, or its limit is not configured. Throws
+/// std::bad_alloc.
 std::optional<KnownId> find_id(const Configuration& main, std::uint64_t id);
 
 }  // namespace rate_limit

@@ -180,8 +180,8 @@ void change_here(Acting& acting, KeyOfLimit& limit) {
     log_change(acting, limit, what);
 }
 
-/// What machines tell one another of the key: as it reaches Redis. An id alone says it where machines share
-/// an override of it already. Empty: it is not known.
+/// The field by which machines tell one another of the key as it reaches Redis. An id alone finds it where
+/// machines share an override of it already. Empty: it is not known.
 std::optional<std::string> shared_field(const Acting& acting, const KeyOfLimit& limit,
                                         const StoreConf& store) {
     SharedSubject subject;

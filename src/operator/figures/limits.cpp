@@ -162,7 +162,7 @@ void enforced_cell(HtmlText& html, const ToldLimit& limit) {
 
 template <std::size_t which>
 Figure late_count(const ToldLimit& limit) {
-    return limit.lately[which];
+    return limit.tally->limit != nullptr ? Figure(limit.lately[which]) : Figure();
 }
 
 template <Decided decided>

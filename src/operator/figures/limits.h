@@ -56,7 +56,7 @@ struct ToldLimit {
 
     std::set<std::int64_t> bursts;  ///< of buckets whose burst the configuration says
 
-    // What it decided, by Minute, for the page alone.
+    // Its decisions, by Minute, for the page alone.
     static constexpr std::size_t late_minutes = 5;
     LastHour::Counts hour{};    ///< in the last hour
     LastHour::Counts lately{};  ///< in the last late_minutes

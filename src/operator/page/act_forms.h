@@ -35,11 +35,11 @@ struct ActForm;
 /// The act that was posted; null: none was, or it is a look-up.
 const ActForm* find_form(const Form& form) noexcept;
 
-// What the page says of an act.
+// Words of the page for an act.
 std::string_view button_of(const ActForm& act) noexcept;
 std::string_view done_by(const ActForm& act) noexcept;  ///< a sentence
 
-/// What all forms of a page need.
+/// Everything that the forms of a page have in common.
 struct ActsOfKey {
     const Configuration& main;
     const PageView& view;
@@ -59,7 +59,7 @@ void write_acts_of_all(HtmlText& html, const ActsOfKey& of);
 /// have, or the new one ends.
 void write_undo(HtmlText& html, const ActsOfKey& of, const SeenLimit& limit);
 
-/// The same of all limits at once, where none had an override before.
+/// One undo of all limits at once, where none had an override before.
 void write_undo_of_all(HtmlText& html, const ActsOfKey& of, const ActResult& result);
 
 /// The act as it was posted, for the operator to say it once more.

@@ -28,7 +28,7 @@ void write_hidden(HtmlText& html, std::string_view name, std::string_view value)
 /// Whether machines share the overrides of this store.
 bool shares_overrides(const Configuration& main, std::string_view store) noexcept;
 
-/// What a row of a table can lead to.
+/// The subject of acts to which a row of a table leads.
 struct RowSubject {
     const Tally* limit;
     std::uint64_t id = 0;        ///< of the key; 0: the row is of the whole limit

@@ -80,8 +80,8 @@ void find_no_primary(const AllFigures& found, Findings& findings) {
     }
 }
 
-/// What clients of a limit got that could not be decided, as far as its counters tell: what
-/// rate_limit_on_error says, of each location.
+/// The fate of clients of a limit that could not be decided, as its counters tell it: rate_limit_on_error of
+/// their locations decided.
 std::string got(const Tally& tally) {
     struct Effect {
         Decided counter;

@@ -234,7 +234,7 @@ public:
     }
 
 private:
-    /// What was asked for comes before what can be looked up next.
+    /// The answer comes before the form of the next look-up.
     void begin(HtmlText& html) const {
         begin_key_page(html, view_, line_of(of_.form, result_), result_.error == ActError::none);
         if (result_.asks) {
