@@ -55,6 +55,7 @@ struct NamedMode {
     const Mode* local_bucket;  // null: the mode does not count by token buckets
     const Mode* redis_bucket;  // null where local_bucket is
     const char* when_hot;      // advice where one key makes most of a shard's commands: for log lines
+    const Mode* with_regions = nullptr;  // null: the mode does not count over regions
 };
 
 /// All modes, the default first; null ends them.
@@ -142,10 +143,11 @@ struct Configuration {
 /// defines it.
 const Configuration* configuration_at_work() noexcept;
 
-/// The store of that name, or null.
+/// The store that a limit names so, or null.
 inline StoreConf* find_store(const Configuration& configuration, std::string_view name) noexcept {
-    const auto found = std::find_if(configuration.stores.begin(), configuration.stores.end(),
-                                    [name](const StoreConf* store) { return store->name == name; });
+    const auto found = std::find_if(
+        configuration.stores.begin(), configuration.stores.end(),
+        [name](const StoreConf* store) { return store->name == name && store->home == nullptr; });
     return found != configuration.stores.end() ? *found : nullptr;
 }
 

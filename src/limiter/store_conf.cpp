@@ -102,6 +102,42 @@ bool share_primary(const StoreConf& a, const StoreConf& b) noexcept {
     return false;
 }
 
+bool join_region(StoreConf& region, StoreConf& home) {
+    if (region.shards.size() != home.shards.size()) {
+        return false;
+    }
+    region.name = home.name + "/" + region.region;
+    region.routes = Routes(region.name);
+    for (std::size_t i = 0; i < home.shards.size(); ++i) {
+        const ShardConf& shard = home.shards[i];
+        const auto found =
+            std::find_if(region.shards.begin(), region.shards.end(), [&shard](const ShardConf& other) {
+                return other.name == shard.name && other.weight == shard.weight;
+            });
+        if (found == region.shards.end()) {
+            return false;
+        }
+        std::swap(region.shards[i], *found);
+    }
+    for (const ShardConf& shard : region.shards) {
+        region.routes.add_shard(shard.name, shard.weight);
+    }
+    region.read_from = home.read_from;
+    region.check_timeout = home.check_timeout;
+    region.charge_timeout = home.charge_timeout;
+    region.connect_timeout = home.connect_timeout;
+    region.fresh = home.fresh;
+    region.prefix = home.prefix;
+    region.digest = home.digest;
+    region.login = home.login;
+    region.sentinel_login = home.sentinel_login;
+    region.database = home.database;
+    region.encrypted = home.encrypted;
+    region.home = &home;
+    home.elsewhere.push_back(&region);
+    return true;
+}
+
 std::size_t head_room(const StoreConf* store, std::string_view limit) noexcept {
     return name_of(store).size() + 1 + prefix_of(store).size() + limit.size() + max_window_key_overhead;
 }

@@ -87,6 +87,9 @@ struct ShardConf {
 
     bool discovered() const noexcept { return in_cluster || !master.empty(); }
 
+    /// False: the servers tell it, or it stands in another region.
+    bool names_primary() const noexcept { return !primary.text.empty(); }
+
     /// In memory that all workers share, and owned by whoever owns the configuration.
     PrimaryWarnings* warned = nullptr;
 };
@@ -122,6 +125,13 @@ struct StoreConf {
 
     bool used = false;  // some limit names it
 
+    // A store of several regions is the store of the region here, and has one more for each other region:
+    // their shards have the same names and routes, are read, and never written.
+    std::string region;                       // empty: it has none
+    std::vector<const StoreConf*> elsewhere;  // its other regions, in their order
+    const StoreConf* home =
+        nullptr;  // not null: it is another region of that store, and limits cannot name it
+
     bool shares_overrides = false;            // with other machines
     SharedState* shared_overrides = nullptr;  // null: it does not
     mutable bool asks_overrides = false;      // this worker is asking for them
@@ -137,14 +147,21 @@ struct StoreConf {
     StoreConf& operator=(const StoreConf&) = delete;
 };
 
+/// The store of one more region gets from its home what a block says of all regions, its name, the order of
+/// its shards and their routes. False: its shards have other names or weights than those of its home, which
+/// are complete.
+bool join_region(StoreConf& region, StoreConf& home);
+
 /// Calls fn(const NodeConf&) for each server that the configuration names.
 template <typename Fn>
 void for_each_node(const StoreConf& store, Fn fn) {
     std::for_each(store.sentinels.begin(), store.sentinels.end(), fn);
     std::for_each(store.seeds.begin(), store.seeds.end(), fn);
     for (const ShardConf& shard : store.shards) {
-        if (!shard.discovered()) {
+        if (shard.names_primary()) {
             fn(shard.primary);
+        }
+        if (!shard.discovered()) {
             std::for_each(shard.replicas.begin(), shard.replicas.end(), fn);
         }
     }

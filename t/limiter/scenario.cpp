@@ -6,8 +6,9 @@ namespace rate_limit::world {
 
 Machine& Scenario::machine(std::size_t number) {
     while (machines_.size() <= number) {
-        machines_.push_back(
-            std::make_unique<Machine>(events, setup, Loop::usual_wall_clock, WallClock{}, machines_.size()));
+        const auto own = setups.find(machines_.size());
+        machines_.push_back(std::make_unique<Machine>(events, own != setups.end() ? own->second : setup,
+                                                      Loop::usual_wall_clock, WallClock{}, machines_.size()));
     }
     return *machines_[number];
 }

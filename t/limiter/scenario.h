@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <regex>
 #include <string>
@@ -108,6 +109,7 @@ public:
     void forget_lines();
 
     Setup setup;
+    std::map<std::size_t, Setup> setups;  // of machines that have another one
     Events events;
     Network network{events};
 

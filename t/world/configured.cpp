@@ -49,12 +49,8 @@ Configured::Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>&
                        const std::vector<SharedTopology>& topologies)
     : on_error_(of.on_error), shared_overrides_(shared_overrides), topologies_(topologies) {
     zone = &for_zone;
-    std::size_t discovering = 0;
     for (const StoreSetup& store : checked(of).stores) {
         add_store(store);
-        if (store.discovers() && discovering < topologies_.size()) {
-            store_confs_.back().topology = &topologies_[discovering++];
-        }
     }
     for (const LimitSetup& limit : of.limits) {
         add_limit(limit);
@@ -69,7 +65,8 @@ Configured::~Configured() {
 
 void Configured::add_store(const StoreSetup& setup) {
     StoreConf& store = store_confs_.emplace_back();
-    if (shared_overrides_.size() < store_confs_.size()) {
+    const std::size_t number = store_number_++;
+    if (shared_overrides_.size() <= number) {
         shared_overrides_.emplace_back();
     }
     store.name = setup.name;
@@ -83,7 +80,7 @@ void Configured::add_store(const StoreSetup& setup) {
     store.sentinel_login.password = setup.sentinel_password;
     store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;
-    store.shared_overrides = setup.shares_overrides ? &shared_overrides_[store_confs_.size() - 1] : nullptr;
+    store.shared_overrides = setup.shares_overrides ? &shared_overrides_[number] : nullptr;
     store.used = true;
     store.zone = zone;
     for (const std::string& sentinel : setup.sentinels) {
@@ -92,12 +89,11 @@ void Configured::add_store(const StoreSetup& setup) {
     for (const std::string& seed : setup.seeds) {
         store.seeds.push_back(node_of(seed));
     }
-    add_shards(store, setup);
-    stores.push_back(&store);
-}
-
-void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
     store.routes = Routes(store.name);
+    if (setup.discovers()) {
+        use_topology(store);
+    }
+    stores.push_back(&store);
     if (!setup.seeds.empty()) {
         ShardConf& all = store.shards.emplace_back();
         all.name = "cluster";
@@ -106,12 +102,47 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
         store.routes.use_slots();
         return;
     }
-    for (const ShardSetup& shard : setup.shards) {
+    add_shards(store, setup.shards, true);
+    for (const ShardConf& shard : store.shards) {
+        store.routes.add_shard(shard.name, shard.weight);
+    }
+    add_regions(store, setup);
+}
+
+void Configured::use_topology(StoreConf& store) {
+    if (discovering_ < topologies_.size()) {
+        store.topology = &topologies_[discovering_++];
+    }
+}
+
+void Configured::add_regions(StoreConf& store, const StoreSetup& setup) {
+    store.region = setup.here;
+    for (const RegionSetup& each : setup.elsewhere) {
+        StoreConf& region = store_confs_.emplace_back();
+        region.region = each.name;
+        region.used = true;
+        region.zone = zone;
+        for (const std::string& sentinel : each.sentinels) {
+            region.sentinels.push_back(node_of(sentinel));
+        }
+        if (!each.sentinels.empty()) {
+            use_topology(region);
+        }
+        add_shards(region, each.shards, false);
+        if (!join_region(region, store)) {
+            throw std::invalid_argument("the shards of the region " + each.name + " are not those of here");
+        }
+        stores.push_back(&region);
+    }
+}
+
+void Configured::add_shards(StoreConf& store, const std::vector<ShardSetup>& shards, bool here) {
+    for (const ShardSetup& shard : shards) {
         ShardConf& conf = store.shards.emplace_back();
         conf.name = shard.name;
         conf.master = shard.master;
         conf.warned = &warnings_.emplace_back();
-        if (shard.master.empty()) {
+        if (shard.master.empty() && here) {
             conf.primary = node_of(shard.primary);
             store.resolves_again = store.resolves_again || !conf.primary.host.empty();
         }
@@ -119,9 +150,6 @@ void Configured::add_shards(StoreConf& store, const StoreSetup& setup) {
             conf.replicas.push_back(node_of(replica));
             store.resolves_again = store.resolves_again || !conf.replicas.back().host.empty();
         }
-    }
-    for (const ShardConf& shard : store.shards) {
-        store.routes.add_shard(shard.name, shard.weight);
     }
 }
 
@@ -155,6 +183,11 @@ void Configured::add_limit(const LimitSetup& setup) {
     if (!limit.local && limit.store == nullptr) {
         throw std::invalid_argument("the limit " + setup.name + " needs the store \"" + setup.store +
                                     "\", and there is none of this name");
+    }
+    const char* const unfit =
+        limit.store != nullptr && !limit.store->elsewhere.empty() ? why_not_over_regions(limit) : nullptr;
+    if (unfit != nullptr) {
+        throw std::invalid_argument("the limit " + setup.name + " " + unfit);
     }
     std::string& head = texts_.emplace_back(head_room(limit.store, limit.name), '\0');
     const char* const end = write_head(head.data(), limit.store, limit.name, limit.rate.period,

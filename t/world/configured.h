@@ -22,6 +22,13 @@ struct ShardSetup {
     std::string master{};
 };
 
+/// Another region of a store: replicas of the same shards, or their masters and `sentinels`.
+struct RegionSetup {
+    std::string name;
+    std::vector<ShardSetup> shards;
+    std::vector<std::string> sentinels{};
+};
+
 /// A store, as a rate_limit_redis block says it: shards with addresses; shards with masters, and `sentinels`;
 /// or `seeds` of a cluster alone.
 struct StoreSetup {
@@ -39,6 +46,8 @@ struct StoreSetup {
     std::string password_file{};  // where the password is read again
     std::string sentinel_password{};
     std::int64_t database = 0;
+    std::string here{};  // the region of its shards; empty: it has no regions
+    std::vector<RegionSetup> elsewhere{};
 
     /// Whether sentinels, or nodes of a cluster, say which servers it has.
     bool discovers() const noexcept { return !sentinels.empty() || !seeds.empty(); }
@@ -83,7 +92,8 @@ const Setup& checked(const Setup& setup);
 class Configured : public Configuration {
 public:
     /// `of` outlives this. `shared_overrides`: of each store, in their order; there may be fewer yet.
-    /// `topologies`: of the stores that have to discover their servers, in their order.
+    /// `topologies`: of the stores that have to discover their servers, in their order, each before its
+    /// other regions.
     /// Throws std::invalid_argument for what makes no sense: what checked() refuses, addresses, rates, modes,
     /// and stores that are missing.
     Configured(const Setup& of, Zone& for_zone, std::deque<SharedState>& shared_overrides,
@@ -96,16 +106,20 @@ public:
 
 private:
     void add_store(const StoreSetup& setup);
-    void add_shards(StoreConf& store, const StoreSetup& setup);
+    void add_regions(StoreConf& store, const StoreSetup& setup);
+    void add_shards(StoreConf& store, const std::vector<ShardSetup>& shards, bool here);
+    void use_topology(StoreConf& store);
     void add_limit(const LimitSetup& setup);
 
     const OnError on_error_;
+    std::size_t store_number_ = 0;
     std::deque<StoreConf> store_confs_;
     std::deque<Limit> all_limits_;
     std::deque<std::string> texts_;
     std::deque<PrimaryWarnings> warnings_;
     std::deque<SharedState>& shared_overrides_;
     std::vector<SharedTopology> topologies_;  // each process has copies
+    std::size_t discovering_ = 0;             // stores and regions that have one of these
 };
 
 }  // namespace rate_limit::world

@@ -84,6 +84,13 @@ void check_store(const StoreSetup& store) {
         refuse(of + " has the database " + std::to_string(store.database) + ": it is 0 to 1000000");
     }
     check_servers(store, of);
+    if (store.here.empty() != store.elsewhere.empty() || (!store.seeds.empty() && !store.here.empty())) {
+        refuse(of + " has a region here and no other ones, or these and none here, or a cluster in them");
+    }
+    std::set<std::string> regions{store.here};
+    for (const RegionSetup& region : store.elsewhere) {
+        check_name(regions, region.name, "a region of " + of);
+    }
 }
 
 void check_limit(const LimitSetup& limit) {

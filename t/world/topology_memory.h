@@ -8,7 +8,8 @@
 
 namespace rate_limit::world {
 
-/// The findings of all workers of a machine about the servers of each store that discovers them.
+/// The findings of all workers of a machine about the servers of each store that discovers them,
+/// and of each other region.
 class TopologyMemory {
 public:
     explicit TopologyMemory(const Setup& setup);
@@ -20,6 +21,8 @@ private:
     struct Deleter {
         void operator()(void* memory) const noexcept;
     };
+
+    void add();
 
     std::vector<std::unique_ptr<void, Deleter>> memory_;
     std::vector<SharedTopology> all_;

@@ -176,6 +176,18 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
     set_limit(record, terms.rate.limit);
 }
 
+void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer, bool anew) noexcept {
+    const bool open = is_open(answer, terms.rate.period, terms.now);
+    const Window told = open ? answer : Window{0, terms.proposed};
+    if (anew && is_open(record, terms.rate.period, terms.now)) {
+        set_window(record, told.used, told.reset);
+    } else {
+        learn(record, terms, told);
+    }
+    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.answered = true;
+}
+
 void learn_count(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
     if (record.confirmed && record.reset == answer.reset && is_open(record, terms.rate.period, terms.now)) {
         merge(record, answer, 0);
@@ -220,8 +232,11 @@ bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost)
 }
 
 bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis freshness) noexcept {
-    return record.answered && !has_check_turn(record) && has_room(record, terms, 1) &&
-           since(record.asked, terms.now) <= freshness;
+    return !has_check_turn(record) && has_room(record, terms, 1) && is_fresh(record, freshness, terms.now);
+}
+
+bool is_fresh(const WindowRecord& record, Millis freshness, Millis now) noexcept {
+    return record.answered && since(record.asked, now) <= freshness;
 }
 
 bool was_told(const WindowRecord& record, Millis now) noexcept {

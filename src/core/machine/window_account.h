@@ -76,6 +76,14 @@ void resend(WindowRecord& record, Millis now) noexcept;
 /// the later one stays.
 void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known = 0) noexcept;
 
+/// A node of another region has said what is used there of this window, which ends with a period of the
+/// clock: nothing, where its answer has no open window. As learn(); but `anew`: what it says replaces what is
+/// remembered, even if it is less, since an operator may have given back what was used.
+void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer, bool anew) noexcept;
+
+/// Whether the truth has told this machine of the open window within the last `freshness` milliseconds.
+bool is_fresh(const WindowRecord& record, Millis freshness, Millis now) noexcept;
+
 /// The primary has answered a plain increment, which says nothing of the window's end: `answer` has the one
 /// that was known. Raises `used` if the record still has that window.
 void learn_count(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;

@@ -14,6 +14,7 @@
 #include "limiter/concurrency/entrance.h"
 #include "limiter/configuration.h"
 #include "limiter/leases/fetches.h"
+#include "limiter/regions/regional_read.h"
 #include "limiter/store/read.h"
 #include "limiter/store/reservation.h"
 #include "limiter/store/shared_reads.h"
@@ -99,8 +100,9 @@ struct AppliedLimit : WindowPlace {
     Holding holding;
     Millis delay = 0;  ///< it waits so long for its turn by `delay=`, or would without the limit's dry run
     std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs
-    Demand demand;  ///< part of the limit that the store is asked for, if for more than the window
-    std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance>
+    Demand demand;        ///< part of the limit that the store is asked for, if for more than the window
+    Elsewhere elsewhere;  ///< what other regions have used, where the store has some
+    std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance, RegionalRead>
         asked;                       ///< the question to the store; monostate: none
     PenaltyPart* penalty = nullptr;  ///< null: the limit has no penalties
     const char* failure = nullptr;   ///< why the limit could not be checked: static text for a log line
@@ -114,8 +116,11 @@ struct AppliedLimit : WindowPlace {
 
     /// The store's answer, which may be to come; null: it was not asked.
     Answer* answer() noexcept {
-        auto* read = std::get_if<Read>(&asked);
-        return read != nullptr ? static_cast<Answer*>(read) : grant();
+        if (auto* read = std::get_if<Read>(&asked)) {
+            return read;
+        }
+        auto* regional = std::get_if<RegionalRead>(&asked);
+        return regional != nullptr ? static_cast<Answer*>(regional) : grant();
     }
 
     /// The store's answer, if it was asked for a part of the limit; else null.

@@ -8,10 +8,6 @@ namespace rate_limit {
 
 namespace {
 
-bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) noexcept {
-    return applied.verdict.rate.limit - taken >= need;
-}
-
 void take_word(WindowRecord& record, const Terms& terms, const Word& word,
                const Question& question) noexcept {
     if (word.source == Source::node) {
@@ -48,9 +44,14 @@ constexpr NamedKind local_windows{"local", WindowKind::local_day, windows_kind, 
 const NamedKind* const named_windows[] = {&first_windows, &clock_windows, &local_windows, nullptr};
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
-    const Rate& rate = applied.verdict.rate;
+    Rate rate = applied.verdict.rate;
+    rate.limit -= applied.elsewhere.used;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
             propose_reset(applied.kind(), rate.period, now), now};
+}
+
+bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) noexcept {
+    return applied.verdict.rate.limit - applied.elsewhere.used - taken >= need;
 }
 
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept {
@@ -105,9 +106,20 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
     return applied.doubtful ? Recalled::nothing : reject_by(applied, record, need);
 }
 
-std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis now) noexcept {
+void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept {
+    const Rate& rate = applied.verdict.rate;
+    recall_elsewhere(*applied.zone, {rate, applied.kind(), now}, applied.shard().freshness(rate.period),
+                     applied.elsewhere);
+}
+
+void learn_elsewhere(AppliedLimit& applied, bool anew, Millis now) noexcept {
+    learn_elsewhere(*applied.zone, {applied.verdict.rate, applied.kind(), now}, applied.route, anew,
+                    applied.elsewhere);
+}
+
+std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
+                                        Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
-    const Millis freshness = applied.shard().freshness(terms.rate.period);
     std::optional<WindowRecord> known;
     bool full = false;
     applied.open = false;
@@ -146,7 +158,7 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
             }
         }
         if (!is_open(record, terms.rate.period, now)) {
-            applied.verdict.window = {0, terms.proposed};
+            applied.verdict.window = {applied.elsewhere.used, terms.proposed};
         }
     });
     if (!room) {

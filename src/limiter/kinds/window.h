@@ -31,8 +31,12 @@ public:
 
 inline constexpr WindowsKind windows_kind;
 
-/// Terms of this limit for its record: rate, where the truth is, end of a new window, time.
+/// Terms of this limit for its record: rate, where the truth is, end of a new window, time. Of a store with
+/// regions the rate is what the other ones leave, which may be less than nothing.
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept;
+
+/// Whether the limit leaves so much, with so much taken here, and what other regions have used.
+bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) noexcept;
 
 /// The record of the window, if it is open.
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept;
@@ -51,6 +55,12 @@ Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64
 /// unless it is its turn to ask the primary, or unless charges are in it that Redis has not taken.
 Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
                            Millis now) noexcept;
+
+/// Looks at what this machine remembers of other regions: `elsewhere` says it.
+void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept;
+
+/// Takes in what other regions have answered; see regions/elsewhere.h.
+void learn_elsewhere(AppliedLimit& applied, bool anew, Millis now) noexcept;
 
 /// The origin of the word on a window.
 enum class Source : unsigned char {
@@ -72,9 +82,11 @@ struct Entry {
     Holding::Kind kind;
 };
 
-/// Lets the request into a window of Redis if the primary's last answer to a charge may stand for a check:
-/// the limit is `open` then. Else the record of the window, if that is open.
-std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis now) noexcept;
+/// Lets the request into a window of Redis if the primary's last answer to a charge may stand for a check,
+/// for so many milliseconds, 0: never; the limit is `open` then. Else the record of the window, if that is
+/// open.
+std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
+                                        Millis now) noexcept;
 
 /// Takes in the word, and lets the request in if there is room. Unless `unchecked`, for want of room in the
 /// memory, the verdict gets the window as known here, without this request.

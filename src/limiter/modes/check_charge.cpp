@@ -7,6 +7,17 @@ namespace rate_limit {
 
 namespace {
 
+/// A request passes while anything is left, whatever it will cost.
+constexpr std::int64_t need = 1;
+constexpr Entry entry{need, Holding::Kind::in_flight};
+
+/// What a store has answered to a check.
+struct Checked {
+    Window window;
+    bool open = false;        ///< it has a window that is open
+    bool by_primary = false;  ///< a node has said so that was the primary then
+};
+
 /// There is no room to remember the window: what the node answered decides.
 Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis now) noexcept {
     show(applied, applied.open ? answer : Window{0, terms_of(applied, now).proposed});
@@ -17,53 +28,27 @@ Admission by_answer_alone(AppliedLimit& applied, const Window& answer, Millis no
 /// Reads the window on a replica, unless the primary's last answer to a charge is fresh, and charges the
 /// primary when the request is over. Until then the request counts as one on this machine; other machines do
 /// not see it.
-class CheckCharge final : public Mode {
+class CheckCharge : public Mode {
 public:
-    constexpr CheckCharge() noexcept : Mode(windows_kind) {}
-
     bool recalls_first(const AppliedLimit& applied, bool /*alone*/) const noexcept override {
-        return applied.shard().freshness(applied.verdict.rate.period) != 0 || may_be_used_up(applied);
+        return freshness_of(applied) != 0 || may_be_used_up(applied);
     }
 
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
-        const auto known = enter_fresh(applied, {need, Holding::Kind::in_flight}, now);
-        if (applied.open) {
-            return Recalled::admitted;
-        }
-        if (!known || !is_full(applied, *known, need)) {
-            return Recalled::nothing;
-        }
-        // Requests in flight are known here, and nobody else knows better.
-        return known->used < applied.verdict.rate.limit ? reject_by(applied, *known, need)
-                                                        : confirm_or_reject(applied, *known, need, now);
+        return recall_within(applied, freshness_of(applied), now);
     }
 
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
-        const bool confirms = applied.recalled == Recalled::to_confirm;
-        if (confirms) {
-            applied.shard().charges().go_before(applied.id);
-        }
-        applied.asked.emplace<Read>().start(applied.shard(), applied.key,
-                                            confirms ? Read::From::primary : Read::From::any_node, owner);
+        const Read::From from = reads_from(applied);
+        applied.asked.emplace<Read>().start(applied.shard(), applied.key, from, owner);
     }
 
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
         if (applied.answer()->failure() != nullptr) {
             return without_answer(applied, now);
         }
-        const Window answer = applied.answer()->window();
-        const Source source = applied.recalled == Recalled::to_confirm ? Source::primary : Source::node;
         const auto* read = std::get_if<Read>(&applied.asked);
-        const Millis known = read != nullptr && read->by_primary() ? applied.known_reset : 0;
-        applied.open = is_open(answer, applied.verdict.rate.period, now);
-        const Admission admission =
-            enter_window(applied, {need, Holding::Kind::in_flight}, {source, answer, known}, now);
-        if (admission == Admission::unchecked) {
-            return by_answer_alone(applied, answer, now);
-        }
-        // The script says which window is open if a replica knows another one than this machine.
-        applied.open = applied.open && applied.verdict.window.reset == answer.reset;
-        return admission;
+        return admit_by(applied, checked(applied, read != nullptr && read->by_primary(), now), now);
     }
 
     void settle(AppliedLimit& applied, std::int64_t due, Millis now) const noexcept override {
@@ -74,16 +59,93 @@ public:
         }
     }
 
-private:
-    /// A request passes while anything is left, whatever it will cost.
-    static constexpr std::int64_t need = 1;
+protected:
+    constexpr CheckCharge() noexcept : Mode(windows_kind) {}
+    ~CheckCharge() = default;
+
+    static Millis freshness_of(const AppliedLimit& applied) noexcept {
+        return applied.shard().freshness(applied.verdict.rate.period);
+    }
+
+    /// The primary's last answer to a charge may stand for a check for so many milliseconds; 0: it may not.
+    static Recalled recall_within(AppliedLimit& applied, Millis freshness, Millis now) noexcept {
+        const auto known = enter_fresh(applied, entry, freshness, now);
+        if (applied.open) {
+            return Recalled::admitted;
+        }
+        if (!known || !is_full(applied, *known, need)) {
+            return Recalled::nothing;
+        }
+        // Requests in flight are known here, and nobody else knows better.
+        return leaves(applied, known->used, need) ? reject_by(applied, *known, need)
+                                                  : confirm_or_reject(applied, *known, need, now);
+    }
+
+    /// Which nodes are to be asked. Charges that wait for the primary go before.
+    static Read::From reads_from(AppliedLimit& applied) noexcept {
+        if (applied.recalled != Recalled::to_confirm) {
+            return Read::From::any_node;
+        }
+        applied.shard().charges().go_before(applied.id);
+        return Read::From::primary;
+    }
+
+    static Checked checked(AppliedLimit& applied, bool by_primary, Millis now) noexcept {
+        const Window& window = applied.answer()->window();
+        return {window, is_open(window, applied.verdict.rate.period, now), by_primary};
+    }
+
+    static Admission admit_by(AppliedLimit& applied, const Checked& answer, Millis now) noexcept {
+        const Source source = applied.recalled == Recalled::to_confirm ? Source::primary : Source::node;
+        const Millis known = answer.by_primary ? applied.known_reset : 0;
+        applied.open = answer.open;
+        const Admission admission = enter_window(applied, entry, {source, answer.window, known}, now);
+        if (admission == Admission::unchecked) {
+            return by_answer_alone(applied, answer.window, now);
+        }
+        // The script says which window is open if a replica knows another one than this machine.
+        applied.open = applied.open && applied.verdict.window.reset == answer.window.reset;
+        return admission;
+    }
 };
 
-const CheckCharge check_charge_with_redis;
+class CheckChargeOfOneRegion final : public CheckCharge {};
+
+/// Reads the window in all regions, and charges the primary here. What other regions have used takes from the
+/// limit; what one does not answer is what was last read of it.
+class CheckChargeOverRegions final : public CheckCharge {
+public:
+    Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
+        return recall_within(applied, applied.elsewhere.fresh ? freshness_of(applied) : 0, now);
+    }
+
+    void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
+        const Read::From from = reads_from(applied);
+        applied.asked.emplace<RegionalRead>().start(applied, from, applied.elsewhere, owner);
+    }
+
+    Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
+        learn_elsewhere(applied, applied.recalled == Recalled::to_confirm, now);
+        if (applied.answer()->failure() != nullptr) {
+            return without_answer(applied, now);
+        }
+        Checked answer = checked(applied, std::get<RegionalRead>(applied.asked).by_primary(), now);
+        if (!answer.open && !leaves(applied, 0, need)) {
+            // Others have used all of it: remembered as a window of which nothing is used, it rejects from
+            // memory.
+            answer.window = {0, terms_of(applied, now).proposed};
+        }
+        return admit_by(applied, answer, now);
+    }
+};
+
+const CheckChargeOfOneRegion check_charge_with_redis;
+const CheckChargeOverRegions check_charge_over_regions;
 
 }  // namespace
 
-extern const NamedMode check_charge_mode = {"check_charge", check_charge_with_redis, local_charge, nullptr,
-                                            nullptr,        "mode=lease asks less"};
+extern const NamedMode check_charge_mode = {
+    "check_charge",         check_charge_with_redis,   local_charge, nullptr, nullptr,
+    "mode=lease asks less", &check_charge_over_regions};
 
 }  // namespace rate_limit

@@ -37,4 +37,28 @@ Admission without_answer(AppliedLimit& applied, Millis now) noexcept {
     return Admission::unchecked;
 }
 
+const char* why_not_over_regions(const Limit& limit) noexcept {
+    if (!limit.kind->is_spent) {
+        return "counts requests that run, which regions cannot count together: write \"store=\" with a store "
+               "without regions, or \"store=local\"";
+    }
+    if (limit.burst != 0 || limit.variable_burst) {
+        return "has \"burst=\", and regions count windows of the clock only: remove \"burst=\" and write "
+               "\"window=clock\", or write \"store=\" with a store without regions";
+    }
+    if (limit.mode->with_regions == nullptr) {
+        return "is charged before the request, and regions are charged after it: write "
+               "\"mode=check_charge\", or \"store=\" with a store without regions";
+    }
+    if (!is_by_clock(limit.kind->window_kind)) {
+        return "has windows that open with the first request, at another time in each region: write "
+               "\"window=clock\", or \"store=\" with a store without regions";
+    }
+    if (limit.penalty != 0) {
+        return "has \"penalty=\", which each region would begin by itself: remove it, or write \"store=\" "
+               "with a store without regions";
+    }
+    return nullptr;
+}
+
 }  // namespace rate_limit

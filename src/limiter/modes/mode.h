@@ -79,4 +79,8 @@ inline constexpr Uncounted uncounted;
 /// reached.
 Admission without_answer(AppliedLimit& applied, Millis now) noexcept;
 
+/// Why a limit cannot count in a store with regions, and the remedy: text that "rate_limit" goes before.
+/// Null: it can.
+const char* why_not_over_regions(const Limit& limit) noexcept;
+
 }  // namespace rate_limit

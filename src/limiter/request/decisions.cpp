@@ -202,6 +202,9 @@ std::string_view by_answer(AppliedLimit& applied) noexcept {
     if (answer == nullptr || answer->failure() != nullptr) {
         return memory;
     }
+    if (applied.elsewhere.count != 0) {
+        return applied.elsewhere.remembered ? memory : "replica";  // of other regions at least
+    }
     const auto* read = std::get_if<Read>(&applied.asked);
     return read != nullptr && !read->by_primary() ? "replica" : "primary";
 }

@@ -85,14 +85,24 @@ const char* find_place(const Configuration& configuration, RequestMemory& memory
                        const Rate& rate, StoreConf* store) noexcept {
     Zone& zone = *configuration.zone;
     const Limit& limit = applied.limit;
-    const char* failure =
-        locate(memory, zone, store, {limit.name, rate.period, applied.kind(), applied.client_key, limit.head},
-               applied);
+    const bool has_regions = store != nullptr && !store->elsewhere.empty();
+    const char* failure = has_regions ? why_not_over_regions(limit) : nullptr;
+    if (failure == nullptr) {
+        failure = locate(memory, zone, store,
+                         {limit.name, rate.period, applied.kind(), applied.client_key, limit.head}, applied);
+    }
+    if (failure == nullptr && has_regions) {
+        failure = locate_elsewhere(memory, applied, applied.elsewhere);
+    }
     if (failure != nullptr) {
+        static_cast<WindowPlace&>(applied) = {};
         return failure;
     }
     applied.zone = &zone;
-    if (applied.bucket) {
+    if (has_regions) {
+        applied.mode = limit.mode->with_regions;
+        recall_elsewhere(applied, now_millis());
+    } else if (applied.bucket) {
         applied.mode = store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
         applied.mode->fit_bucket(applied);
     } else {

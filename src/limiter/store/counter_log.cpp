@@ -41,7 +41,12 @@ void for_each_name(const Configuration& main, Fn&& fn) noexcept {
             Subject subject{store->name, shard.name, {}};
             Counters<Loss>::for_each_name(subject, fn);
             subject.node = shard.discovered() ? std::string_view(any_node) : shard.primary.text;
-            Counters<NodeCount>::for_each_name(subject, fn);
+            if (!subject.node.empty()) {
+                Counters<NodeCount>::for_each_name(subject, fn);
+            }
+            if (store->home != nullptr) {
+                Counters<RegionCount>::for_each_name({store->name, shard.name, {}}, fn);
+            }
             for (const NodeConf& replica : shard.replicas) {
                 subject.node = replica.text;
                 Counters<NodeCount>::for_each_name(subject, fn);

@@ -34,7 +34,7 @@ Shard::Shard(const StoreConf& store, const ShardConf& shard, Route route, Deadli
       fetches_(store, route, nodes_, charges_, hoard_, counters_, deadlines, unanswered),
       holds_(store, route, nodes_, charges_, counters_, deadlines) {
     if (!shard.discovered()) {
-        nodes_.assign(&shard.primary, shard.replicas, {});
+        nodes_.assign(shard.names_primary() ? &shard.primary : nullptr, shard.replicas, {});
     }
 }
 

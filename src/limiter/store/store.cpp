@@ -30,6 +30,9 @@ Store::Store(const StoreConf& conf)
       shared_reads_(*conf.zone, deadlines_, conf.check_timeout) {
     for (const ShardConf& shard : conf.shards) {
         shards_.push_back(new_shard(shard, static_cast<Route>(shards_.size())));
+        if (conf.home != nullptr) {
+            watches_.push_back(std::make_unique<RegionWatch>(conf, shard));
+        }
     }
     if (conf.routes.has_slots()) {
         slots_ = std::make_unique<SlotMap>();
@@ -45,11 +48,6 @@ Store::Store(const StoreConf& conf)
 std::unique_ptr<Shard> Store::new_shard(const ShardConf& conf, Route route) {
     return std::make_unique<Shard>(conf_, conf, route, deadlines_, unanswered_, numbered_refunds_,
                                    static_cast<Guide&>(*this));
-}
-
-/// Reads the answers that lie in the sockets of all nodes. One that redirects may add a shard.
-void Store::read_now() noexcept {
-    for_each_shard([](Shard& shard) { shard.nodes().read_now(); });
 }
 
 void Store::call_roll() noexcept {
@@ -158,7 +156,9 @@ void Store::connect_ahead() noexcept {
         return;
     }
     make_some();
-    const bool room = keep_connections(Role::primary) && keep_connections(Role::replica);
+    // Another region's primary is read only where no replica is.
+    const bool writes = conf_.home == nullptr;
+    const bool room = (!writes || keep_connections(Role::primary)) && keep_connections(Role::replica);
     if (room && std::find(shards_.begin(), shards_.end(), nullptr) != shards_.end()) {
         ahead_.set(1);
     }

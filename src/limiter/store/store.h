@@ -6,6 +6,7 @@
 
 #include "core/topology/slot_map.h"
 #include "limiter/loop.h"
+#include "limiter/store/region_watch.h"
 #include "limiter/store/shard.h"
 #include "limiter/store/shared_reads.h"
 #include "limiter/store_conf.h"
@@ -45,6 +46,15 @@ public:
 
     const StoreConf& conf() const noexcept { return conf_; }
 
+    /// How a shard of another region answers.
+    RegionWatch& watch(Route route) noexcept { return *watches_[route]; }
+
+    /// Reads the answers that lie in the sockets of all nodes: they are in time. One that redirects may add a
+    /// shard.
+    void read_answers() noexcept {
+        for_each_shard([](Shard& shard) { shard.nodes().read_now(); });
+    }
+
     /// Tells all workers which nodes are in use, and how they are; of a cluster all that its map names. To be
     /// called about once a second.
     void call_roll() noexcept;
@@ -79,7 +89,7 @@ public:
     void shut_down() noexcept;
 
 private:
-    void read_now() noexcept override;
+    void read_now() noexcept override { read_answers(); }
     void doubt() noexcept override;
     bool redirect(Node& node, Command& command, const Reply& reply) noexcept override;
     void on_topology(const Topology& topology) noexcept override;
@@ -128,6 +138,7 @@ private:
                  Timer::Worker::leaves};    // until then requests may wait for the first topology
     std::unique_ptr<Discovery> discovery_;  // null: all nodes are in the configuration
     SharedReads shared_reads_;
+    std::vector<std::unique_ptr<RegionWatch>> watches_;  // of another region: indexed as the configuration
     bool ended_ = false;
 };
 

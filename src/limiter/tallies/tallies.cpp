@@ -25,7 +25,9 @@ void for_each_pair(const Configuration& main, Fn&& fn) {
         } else {
             fn(*limit, static_cast<const StoreConf*>(nullptr), local);
             for (const StoreConf* store : main.stores) {
-                fn(*limit, store, std::string_view(store->name));
+                if (store->home == nullptr) {
+                    fn(*limit, store, std::string_view(store->name));
+                }
             }
             fn(*limit, static_cast<const StoreConf*>(nullptr), Tallies::no_store);
         }

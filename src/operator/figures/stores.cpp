@@ -355,7 +355,9 @@ std::vector<NodeFigures> nodes_of(const ShardFigures& shard) {
                   [](const NodeFigures& a, const NodeFigures& b) { return a.node.address < b.node.address; });
         return nodes;
     }
-    add(told_of(shard, shard.shard->primary, true));
+    if (shard.shard->names_primary()) {
+        add(told_of(shard, shard.shard->primary, true));
+    }
     for (const NodeConf& replica : shard.shard->replicas) {
         add(told_of(shard, replica, false));
     }

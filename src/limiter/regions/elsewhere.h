@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/limit/rate.h"
+#include "core/table/window_id.h"
+#include "limiter/loop.h"
+#include "limiter/store/read.h"
+#include "limiter/windows/window_place.h"
+
+namespace rate_limit {
+
+class Store;
+class Zone;
+
+/// What one request asks of its window in one other region.
+struct RegionPart {
+    Store* store = nullptr;  ///< the region's
+    WindowId id;             ///< of what this machine remembers of the window there
+    Read read;
+    bool answered = false;
+    const char* failure = nullptr;  ///< why it did not answer; static text. Null where nobody waited for it
+};
+
+/// A window of a store with regions, as one request knows it in those that are not here. All of it is 0 for
+/// other stores.
+struct Elsewhere {
+    Read* here = nullptr;  ///< the question to the region here; null: the store has no regions
+    RegionPart* parts = nullptr;
+    std::size_t count = 0;    ///< of parts
+    std::int64_t used = 0;    ///< in all of them, as far as this machine knows
+    bool fresh = false;       ///< each of them was read within the freshness of the store
+    bool remembered = false;  ///< one has not answered: what was last read of it counts
+
+    RegionPart* begin() const noexcept { return parts; }
+    RegionPart* end() const noexcept { return parts + count; }
+};
+
+/// The window's rate, its kind, and the time.
+struct WindowTime {
+    Rate rate;
+    WindowKind kind = WindowKind::clock;
+    Millis now = 0;
+};
+
+/// Finds the windows of the other regions in memory of the request. Null, or why not; static text.
+const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, Elsewhere& elsewhere) noexcept;
+
+/// Looks at what this machine remembers of them. `freshness` in milliseconds.
+void recall_elsewhere(Zone& zone, const WindowTime& at, Millis freshness, Elsewhere& elsewhere) noexcept;
+
+/// Remembers what they have answered. What one has not answered is what was last read of it, which is counted
+/// and logged. `anew`: what they say counts even if it is less than what is remembered.
+void learn_elsewhere(Zone& zone, const WindowTime& at, Route route, bool anew, Elsewhere& elsewhere) noexcept;
+
+}  // namespace rate_limit

@@ -1,0 +1,78 @@
+#include "limiter/regions/regional_read.h"
+
+#include <algorithm>
+
+#include "limiter/store/store.h"
+
+namespace rate_limit {
+
+void RegionalRead::start(const WindowPlace& place, Read::From from, Elsewhere& elsewhere,
+                         Answer::Owner& owner) noexcept {
+    elsewhere_ = &elsewhere;
+    busy_ = true;
+    pending_ = 1 + elsewhere.count;
+    Shard& here = place.store->at(place.route);
+    elsewhere.here->start(here, place.key, from, *this);  // its deadline comes before this one's
+    for (RegionPart& part : elsewhere) {
+        part.answered = false;
+        part.failure = nullptr;
+        part.read.start(part.store->at(place.route), place.key, Read::From::any_node, *this);
+    }
+    begin(here.deadlines(), nullptr, owner);
+    busy_ = false;
+    finish_if_done();
+}
+
+void RegionalRead::on_answer(Answer& answer) noexcept {
+    --pending_;
+    for (RegionPart& part : *elsewhere_) {
+        if (&part.read == &answer) {
+            part.failure = answer.failure();
+            part.answered = part.failure == nullptr;
+        }
+    }
+    if (!busy_) {
+        finish_if_done();
+    }
+}
+
+/// The stores of other regions judge their deadlines by themselves, perhaps after this.
+void RegionalRead::deadline_passed() noexcept {
+    busy_ = true;
+    for (const RegionPart& part : *elsewhere_) {
+        if (part.read.waiting()) {
+            part.store->read_answers();
+        }
+    }
+    busy_ = false;
+    for (RegionPart& part : *elsewhere_) {
+        part.failure = part.read.waiting() ? too_late : part.failure;
+    }
+    finish();
+}
+
+void RegionalRead::finish_if_done() noexcept {
+    const Read& here = *elsewhere_->here;
+    if (pending_ == 0 || (!here.waiting() && here.failure() != nullptr)) {
+        finish();
+    }
+}
+
+void RegionalRead::finish() noexcept {
+    const Read& here = *elsewhere_->here;
+    const char* const failure = here.waiting() ? too_late : here.failure();
+    window_ = here.window();
+    elsewhere_->here->abandon();
+    std::for_each(elsewhere_->begin(), elsewhere_->end(), [](RegionPart& part) { part.read.abandon(); });
+    end(failure);
+}
+
+void RegionalRead::cancel() noexcept {
+    if (waiting()) {
+        elsewhere_->here->abandon();
+        std::for_each(elsewhere_->begin(), elsewhere_->end(), [](RegionPart& part) { part.read.abandon(); });
+        stop();
+    }
+}
+
+}  // namespace rate_limit

@@ -1,0 +1,337 @@
+// One limit over regions: each machine reads the window in all of them, and charges the primary of its own.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "limiter/request/decisions.h"
+#include "limiter/store/region_watch.h"
+#include "t/limiter/checked.h"
+
+namespace rate_limit::world::regions_test {
+namespace {
+
+/// Regions with a machine, a primary and a replica each. A replica stands with the machines of all regions;
+/// what the primary writes reaches it after `lag`.
+class Regions : public testing::Test {
+protected:
+    static constexpr Micros lag = 40'000;
+
+    struct Reads final : CommandObserver {
+        void on_command(Server& /*server*/, const ServerCommand& /*command*/, Words words) override {
+            count += words[0] == "hmget" || words[0] == "HMGET" ? 1 : 0;
+        }
+        std::uint64_t count = 0;
+    };
+
+    struct Region {
+        std::unique_ptr<Reads> reads = std::make_unique<Reads>();
+        std::unique_ptr<Redis> primary;
+        std::unique_ptr<Redis> replica;
+    };
+
+    void SetUp() override { start(2, "100r/h"); }
+
+    static std::string address(std::size_t region, bool primary) {
+        return "10." + std::to_string(region) + ".0." + (primary ? "1" : "2") + ":6379";
+    }
+
+    static std::string name(std::size_t region) { return "r" + std::to_string(region); }
+
+    void start(std::size_t count, const std::string& rate) {
+        regions.clear();
+        for (std::size_t i = 0; i < count; ++i) {
+            Region& region = regions.emplace_back();
+            region.primary = std::make_unique<Redis>(world.events, world.network, address(i, true));
+            region.replica = std::make_unique<Redis>(world.events, world.network, address(i, false));
+            region.replica->server().observe(region.reads.get());
+            region.primary->replicate_to(*region.replica, lag);
+            auto& setup = world.setups[i];
+            setup.limits = {LimitSetup{"default", rate}};
+            setup.limits.front().window = "clock";
+            StoreSetup& store = setup.stores.emplace_back(Scenario::store_at(address(i, true)));
+            store.here = name(i);
+            for (std::size_t other = 0; other < count; ++other) {
+                if (other != i) {
+                    store.elsewhere.push_back({name(other), {{"a", "", {address(other, false)}}}});
+                }
+            }
+        }
+    }
+
+    StoreSetup& store(std::size_t region) { return world.setups.at(region).stores.front(); }
+
+    ClientRequest& begin(std::size_t region, const std::string& key = "k", std::int64_t cost = 1) {
+        return world.begin({key, cost}, &world.worker(0, region));
+    }
+
+    /// The outcome and what is shown as used; nothing is charged.
+    std::string check(std::size_t region, const std::string& key = "k") {
+        ClientRequest& request = begin(region, key);
+        world.until([&request] { return request.is_decided(); });
+        return shown_exempt(request);
+    }
+
+    void charge(std::size_t region, std::int64_t cost, const std::string& key = "k") {
+        ASSERT_EQ(world.ask({key, cost}, &world.worker(0, region)), "PASSED");
+        world.pass(100);
+    }
+
+    std::int64_t stored(std::size_t region, const std::string& key = "k") {
+        return regions[region].primary->used("rl:default/3600c:" + key);
+    }
+
+    /// Who decides a request now; nothing is charged.
+    std::string source(std::size_t region, const std::string& key = "k") {
+        ClientRequest& request = begin(region, key);
+        world.until([&request] { return request.is_decided(); });
+        const std::string by(decided_by(request.applied(0)));
+        shown_exempt(request);
+        return by;
+    }
+
+    /// How often the replica of a region has been asked for a window by the limiter.
+    std::uint64_t reads(std::size_t region) { return regions[region].reads->count; }
+
+    /// Nobody elsewhere reaches the region; its own machine does.
+    void cut(std::size_t region, bool parted = true) {
+        for (std::size_t other = 0; other < regions.size(); ++other) {
+            if (other != region) {
+                world.network.path(other, address(region, false)).parted = parted;
+            }
+        }
+    }
+    void mend(std::size_t region) { cut(region, false); }
+
+    std::uint64_t remembered(std::size_t by, std::size_t of) {
+        return Counters<RegionCount>(world.machine(by).zone().counters(), {"main/" + name(of), "a", {}})
+            .count(RegionCount::remembered);
+    }
+
+    Scenario world{LimitSetup{}};
+    std::vector<Region> regions;
+};
+
+TEST_F(Regions, ChargeAtHomeAndReadEverywhere) {
+    charge(0, 30);
+    charge(1, 20);
+    EXPECT_EQ(stored(0), 30);
+    EXPECT_EQ(stored(1), 20);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "PASSED 50");
+    EXPECT_EQ(check(1), "PASSED 50");
+    EXPECT_EQ(remembered(0, 1), 0U);
+}
+
+TEST_F(Regions, RejectByWhatAllHaveUsed) {
+    charge(0, 40);
+    charge(1, 60);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "REJECTED 100");
+    EXPECT_EQ(check(1), "REJECTED 100");
+    EXPECT_EQ(check(0, "other"), "PASSED 0");
+}
+
+TEST_F(Regions, RejectWhereNothingWasUsedHere) {
+    charge(1, 130);
+    ClientRequest& request = begin(0);
+    world.until([&request] { return request.is_decided(); });
+    EXPECT_EQ(shown(request), "REJECTED 130");
+    EXPECT_EQ(request.quota(0).remaining, 0);
+    EXPECT_EQ(request.verdicts()[0].window.reset, (world.at() / 3'600'000 + 1) * 3'600'000);
+    EXPECT_EQ(stored(0), 0);
+    const std::uint64_t asked = reads(1);
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(check(0), "REJECTED 130");
+        world.pass(5);
+    }
+    EXPECT_EQ(reads(1), asked) << "memory knows it";
+}
+
+/// While a primary's answer to a charge, and those of all other regions, are young enough.
+TEST_F(Regions, AskNobodyWhileAllAreFresh) {
+    charge(0, 1);
+    const std::uint64_t asked = reads(1);
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_EQ(source(0), "memory");
+        world.pass(100);
+    }
+    EXPECT_EQ(reads(1), asked);
+    charge(0, 1);
+    world.pass(200);
+    EXPECT_EQ(source(0), "replica") << "the home window is fresh, and what is known of the other one is not";
+    EXPECT_GT(reads(1), asked);
+}
+
+TEST_F(Regions, WriteNothingElsewhereAndConnectToNoOtherPrimary) {
+    charge(0, 3);
+    charge(1, 4);
+    EXPECT_EQ(regions[1].replica->used("rl:default/3600c:k"), 4);
+    EXPECT_EQ(stored(0) + stored(1), 7);
+    EXPECT_EQ(world.logged("READONLY"), 0U);
+    regions[0].primary->link().silent = true;
+    world.pass(1'500);
+    EXPECT_EQ(check(1), "PASSED 7") << "by the replica";
+}
+
+/// It counts as it was last read; the request waits check_timeout once, and later ones do not wait.
+TEST_F(Regions, RememberARegionThatDoesNotAnswer) {
+    charge(1, 60);
+    EXPECT_EQ(check(0), "PASSED 60");
+    cut(1);
+    world.pass(1'500);
+    ClientRequest& first = begin(0);
+    world.until([&first] { return first.is_decided(); });
+    EXPECT_EQ(first.store_time(), 100U) << "check_timeout";
+    EXPECT_EQ(decided_by(first.applied(0)), "memory");
+    EXPECT_EQ(shown_exempt(first), "PASSED 60");
+    EXPECT_EQ(remembered(0, 1), 1U);
+    world.pass(20);
+    ClientRequest& second = begin(0);
+    world.until([&second] { return second.is_decided(); });
+    EXPECT_LT(second.store_time(), 5U) << "it is known not to answer";
+    EXPECT_EQ(shown_exempt(second), "PASSED 60");
+    EXPECT_EQ(remembered(0, 1), 2U);
+    EXPECT_EQ(world.logged("region \"r1\" of \"main\", shard \"a\", does not answer, and counts as it was "
+                           "last read: no answer in check_timeout"),
+              1U);
+    EXPECT_EQ(check(0, "unknown"), "PASSED 0") << "of which nothing was read";
+    mend(1);
+    world.pass(5'000);
+    EXPECT_EQ(source(0), "replica");
+    EXPECT_EQ(world.logged("region \"r1\" of \"main\", shard \"a\", answers again after"), 1U);
+}
+
+class RegionsOfAMinute : public Regions {
+    void SetUp() override { start(2, "100r/m"); }
+};
+
+TEST_F(RegionsOfAMinute, AreRejectedByWhatWasLastRead) {
+    world.pass(60'000 - static_cast<Msec>(world.at() % 60'000));
+    charge(1, 60);
+    charge(0, 40);
+    cut(1);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "REJECTED 100");
+    world.pass(60'000);
+    EXPECT_EQ(check(0), "PASSED 0") << "the next window";
+}
+
+/// An error of the region here is one, as without regions.
+TEST_F(Regions, FailWithTheRegionHere) {
+    charge(1, 60);
+    regions[0].primary->kill(true);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "ERROR_ALLOWED");
+    EXPECT_EQ(world.ask(RequestSetup("k").or_else(OnError::deny), &world.worker(0, 0)), "ERROR_DENIED");
+    EXPECT_EQ(world.ask(RequestSetup("k").or_else(OnError::local), &world.worker(0, 0)), "ERROR_LOCAL");
+}
+
+/// What was used elsewhere may be given back there: it is known when memory is confirmed.
+TEST_F(Regions, ConfirmWhatOthersHaveUsed) {
+    charge(1, 100);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "REJECTED 100");
+    regions[1].primary->lose_data(nullptr);
+    const Millis lost = world.at();
+    std::string outcome;
+    EXPECT_TRUE(world.until(
+        [&] {
+            outcome = check(0);
+            return outcome != "REJECTED 100";
+        },
+        11'000));
+    EXPECT_EQ(outcome, "PASSED 0");
+    EXPECT_LE(world.at() - lost, 10'500);
+}
+
+TEST_F(Regions, CountRequestsInFlightHere) {
+    charge(0, 49);
+    charge(1, 50);
+    world.pass(1'500);
+    ClientRequest& request = begin(0);
+    world.until([&request] { return request.is_decided(); });
+    EXPECT_EQ(shown(request), "PASSED 100");
+    EXPECT_EQ(check(0), "REJECTED 99") << "as stored, with one in flight";
+    request.end();
+    world.pass(100);
+    EXPECT_EQ(stored(0), 50);
+}
+
+class ManyRegions : public Regions {
+    void SetUp() override { start(5, "1000r/h"); }
+};
+
+TEST_F(ManyRegions, AreAddedUp) {
+    for (std::size_t i = 0; i < 5; ++i) {
+        charge(i, 100 + static_cast<std::int64_t>(i));
+    }
+    world.pass(1'500);
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(check(i), "PASSED 510");
+    }
+}
+
+/// The answers of all regions are waited for together, not one after the other.
+TEST_F(ManyRegions, AreAskedAtTheSameTime) {
+    for (std::size_t i = 1; i < 5; ++i) {
+        Path& path = world.network.path(0, address(i, false));
+        path.there = path.back = static_cast<Micros>(i) * 10'000;
+    }
+    world.worker(0, 0);
+    world.pass(2'000);
+    ClientRequest& request = begin(0);
+    world.until([&request] { return request.is_decided(); });
+    EXPECT_EQ(request.store_time(), 80U);
+    EXPECT_EQ(decided_by(request.applied(0)), "replica");
+}
+
+TEST(RegionsOfUnfitLimits, AreRefused) {
+    const auto refusal = [](LimitSetup limit) -> std::string {
+        Scenario world(std::move(limit));
+        StoreSetup& store = world.setup.stores.front();
+        store.here = "eu";
+        store.elsewhere = {{"us", {{"a", "", {Scenario::replica_address}}}}};
+        try {
+            world.worker();
+            return "";
+        } catch (const std::invalid_argument& error) {
+            return error.what();
+        }
+    };
+    const auto with = [](auto change) {
+        LimitSetup limit{"default", "10r/m"};
+        limit.window = "clock";
+        change(limit);
+        return limit;
+    };
+    EXPECT_EQ(refusal(with([](LimitSetup&) {})), "");
+    EXPECT_EQ(refusal(with([](LimitSetup& limit) {
+                  limit.window = "local";
+                  limit.rate = "10r/d";
+              })),
+              "");
+    EXPECT_NE(refusal(with([](LimitSetup& limit) { limit.window = "first"; })).find("window=clock"),
+              std::string::npos);
+    for (const char* mode : {"lease", "charge_refund"}) {
+        EXPECT_NE(refusal(with([mode](LimitSetup& limit) { limit.mode = mode; })).find("mode=check_charge"),
+                  std::string::npos);
+    }
+    EXPECT_NE(refusal(with([](LimitSetup& limit) { limit.penalty = 1000; })).find("penalty="),
+              std::string::npos);
+    EXPECT_NE(refusal(with([](LimitSetup& limit) {
+                  limit.mode = "charge_refund";
+                  limit.window = "first";
+                  limit.burst = 5;
+              })).find("burst="),
+              std::string::npos);
+    EXPECT_NE(refusal(with([](LimitSetup& limit) {
+                  limit.running = true;
+                  limit.window = "first";
+                  limit.rate = "5";
+              })).find("requests that run"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace rate_limit::world::regions_test
