@@ -127,6 +127,16 @@ ngx_int_t check_queue(ngx_conf_t* cf, const LimitLine& limit) noexcept {
         limit.Limit::mode->name, &limit.file, limit.line);
 }
 
+ngx_int_t check_regions(ngx_conf_t* cf, const LimitLine& limit) noexcept {
+    const bool has_regions = limit.store != nullptr && !limit.store->elsewhere.empty();
+    const char* const unfit = has_regions ? why_not_over_regions(limit) : nullptr;
+    return unfit == nullptr
+               ? NGX_OK
+               : refuse_merged(
+                     cf, "\"%V\" counts in \"rate_limit_redis %s\", which has regions, and %s in %V:%ui",
+                     &limit.directive, limit.store->name.c_str(), unfit, &limit.file, limit.line);
+}
+
 /// Writes once for all requests what the texts begin with that identify its windows, where neither its rate
 /// or burst nor its store is a variable. NGX_ERROR without memory.
 ngx_int_t keep_head(ngx_conf_t* cf, LimitLine& limit) noexcept {
@@ -175,7 +185,7 @@ ngx_int_t resolve(ngx_conf_t* cf, const LocationConf& conf, LimitLine& line, Lim
     }
     resolve_store(cf, limit);
     const bool sound = resolve_burst(cf, limit) == NGX_OK && check_reserve(cf, limit) == NGX_OK &&
-                       check_queue(cf, limit) == NGX_OK;
+                       check_queue(cf, limit) == NGX_OK && check_regions(cf, limit) == NGX_OK;
     return sound ? keep_head(cf, limit) : NGX_ERROR;
 }
 

@@ -187,6 +187,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (StoreConf* each : main.stores) {
         StoreBlock& store = block_of(*each);
         store.zone = main.zone;
+        store.used = store.home != nullptr ? store.home->used : store.used;
         if (has_resolver) {
             store.resolves_again = true;
             store.resolver = core->resolver;
@@ -205,7 +206,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
 void warn_unused_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
     for (const StoreConf* each : main.stores) {
         const StoreBlock* const store = &block_of(*each);
-        if (!store->used) {
+        if (!store->used && store->home == nullptr) {
             warn_merged(cf,
                         "no limit uses \"rate_limit_redis %s\" in %V:%ui: add \"rate_limit_store %s\", or "
                         "limits stay per machine",

@@ -113,6 +113,9 @@ void compare_stores(ngx_conf_t* cf, const MainConf& main, const StoreBlock& stor
         if (&other == &store) {
             return;
         }
+        if (other.home != nullptr) {
+            continue;
+        }
         if (other.database == store.database && other.prefix == store.prefix && share_primary(other, store)) {
             warn_merged(cf,
                         "\"rate_limit_redis %s\" in %V:%ui has a primary, the database and the prefix of "

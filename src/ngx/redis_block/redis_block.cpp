@@ -5,13 +5,16 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "limiter/store_conf.h"
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
 #include "ngx/redis_block/address.h"
+#include "ngx/redis_block/block_reading.h"
 #include "ngx/redis_block/redis_shards.h"
 #include "ngx/redis_block/redis_tls.h"
+#include "ngx/redis_block/regions.h"
 
 namespace rate_limit {
 
@@ -143,6 +146,8 @@ char* set_prefix(ngx_conf_t* cf, StoreBlock& store) {
     return NGX_CONF_OK;
 }
 
+constexpr std::string_view region_directive = "region";
+
 /// A directive that takes one value, once.
 struct Directive {
     std::string_view name;
@@ -164,6 +169,7 @@ constexpr Directive directives[] = {
     {"password", [](ngx_conf_t* cf, StoreBlock& store) { return set_password(cf, store.login); }},
     {"database", set_database},
     {"overrides", set_overrides},
+    {"here", set_here},
     {"ssl", set_ssl},
     {"ssl_trusted_certificate",
      [](ngx_conf_t* cf, StoreBlock& store) { return set_ssl_file(cf, store.tls.trusted); }},
@@ -193,32 +199,17 @@ const Directive* find(const Directive (&in)[size], std::string_view name) {
     return found != in + size ? found : nullptr;
 }
 
-/// Directives that a later version will take: nobody is to look for a mistake of spelling.
-bool is_later(std::string_view directive) noexcept {
-    return directive == "here" || directive == "region";
-}
-
 char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     const ngx_str_t* words = words_of(cf);
     const std::string_view directive = view(words[0]);
 
+    if (directive == region_directive) {
+        return set_region(cf, store);
+    }
     if (const Directive* list = find(lists, directive)) {
         return list->set(cf, store);
     }
-    if (is_later(directive)) {
-        return failed;  // set_redis_block() says why
-    }
     const Directive* known = find(directives, directive);
-    if (known == nullptr) {
-        return refuse(
-            cf,
-            "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
-            "sentinel_username, sentinel_password, check_timeout, charge_timeout, connect_timeout, "
-            "read_from, fresh, "
-            "prefix, key_digest, username, password, database, overrides, ssl, ssl_trusted_certificate, "
-            "ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
-            &words[0]);
-    }
     if (cf->args->nelts != 2) {
         return refuse(cf, "\"%V\" in \"rate_limit_redis\" takes one value: \"%V VALUE;\"%s", &words[0],
                       &words[0], cf->args->nelts > 2 ? ask_for_semicolon(cf, 2) : "");
@@ -231,26 +222,40 @@ char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     return known->set(cf, store);
 }
 
-char* redis_directive(ngx_conf_t* cf, ngx_command_t* dummy, void* conf) noexcept {
-    try {
-        if (cf->args->nelts == 2 && view(words_of(cf)[0]) == "include") {
-            return ngx_conf_include(cf, dummy, conf);
-        }
-        return set_directive(cf, *static_cast<StoreBlock*>(cf->handler_conf));
-    } catch (const std::bad_alloc&) {
-        return failed;
+/// nginx has refused a directive that the block does not know; a line more says what it takes.
+void tell_unknown(ngx_conf_t* cf) noexcept {
+    const ngx_str_t& word = words_of(cf)[0];
+    const std::string_view text = view(word);
+    if (find(lists, text) == nullptr && find(directives, text) == nullptr && text != region_directive &&
+        text != "include") {
+        refuse(cf,
+               "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
+               "sentinel_username, sentinel_password, region, here, check_timeout, charge_timeout, "
+               "connect_timeout, read_from, fresh, "
+               "prefix, key_digest, username, password, database, overrides, ssl, ssl_trusted_certificate, "
+               "ssl_certificate, ssl_certificate_key, ssl_name and ssl_verify",
+               &word);
     }
 }
 
-char* finish(ngx_conf_t* cf, const MainConf& main, StoreBlock& store) {
-    if (finish_shards(cf, store) != NGX_CONF_OK) {
-        return failed;
+std::vector<std::string_view> names_of_lines() {
+    std::vector<std::string_view> names;
+    for (const Directive& directive : directives) {
+        names.push_back(directive.name);
     }
-    if (finish_tls(cf, store) != NGX_CONF_OK) {
+    for (const Directive& list : lists) {
+        names.push_back(list.name);
+    }
+    return names;
+}
+
+char* finish(ngx_conf_t* cf, MainConf& main, StoreBlock& store) {
+    if (take_servers_here(cf, store) != NGX_CONF_OK || finish_shards(cf, store) != NGX_CONF_OK ||
+        finish_tls(cf, store) != NGX_CONF_OK) {
         return failed;
     }
     compare_stores(cf, main, store);
-    return NGX_CONF_OK;
+    return add_regions(cf, main, store);
 }
 
 StoreBlock* add_store(ngx_conf_t* cf, MainConf& main, const ngx_str_t& name) {
@@ -282,15 +287,10 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         if (store == nullptr) {
             return failed;
         }
-        const ngx_conf_t outer = *cf;
-        cf->handler = redis_directive;
-        cf->handler_conf = store;
-        char* result = ngx_conf_parse(cf, nullptr);
-        if (result != NGX_CONF_OK && is_later(view(words_of(cf)[0]))) {
-            // A directive with a brace has been refused by nginx itself, before redis_directive() was called.
-            refuse(cf, "\"%V\" in \"rate_limit_redis\" is not available yet: remove it", &words_of(cf)[0]);
+        char* const result = read_block(cf, *store, names_of_lines(), region_directive, set_directive);
+        if (result != NGX_CONF_OK) {
+            tell_unknown(cf);
         }
-        *cf = outer;
         return result == NGX_CONF_OK ? finish(cf, main, *store) : result;
     } catch (const std::bad_alloc&) {
         return failed;

@@ -81,7 +81,8 @@ char* check_shard(ngx_conf_t* cf, const StoreBlock& store, const ShardLine& line
                       "keep \"master=%s\", or remove it",
                       shard.name.c_str(), shard.master.c_str());
     }
-    if (!line.has_master && !line.has_primary) {
+    const bool in_region = !store.region.empty();  // which one is here is not known yet
+    if (!line.has_master && !line.has_primary && !in_region) {
         return refuse(cf, "shard \"%s\" has no primary: add %s", shard.name.c_str(), named_primary(store));
     }
     for (const ShardConf& other : store.shards) {
@@ -162,7 +163,11 @@ char* finish_cluster(ngx_conf_t* cf, StoreBlock& store) {
 char* check_logins(ngx_conf_t* cf, const StoreBlock& store) {
     const char* name = store.name.c_str();
     const Login& of_sentinels = store.sentinel_login;
-    if (store.sentinels.empty() && !(of_sentinels.username.empty() && of_sentinels.password.empty())) {
+    const bool has_sentinels =
+        !store.sentinels.empty() ||
+        std::any_of(store.regions.begin(), store.regions.end(),
+                    [](const StoreBlock* region) { return !region->sentinels.empty(); });
+    if (!has_sentinels && !(of_sentinels.username.empty() && of_sentinels.password.empty())) {
         return refuse(cf,
                       "\"rate_limit_redis %s\" has a name or a password for sentinels, and no \"sentinel\": "
                       "add \"sentinel HOST:PORT …\", or remove the line",

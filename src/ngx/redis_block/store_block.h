@@ -32,6 +32,8 @@ struct StoreBlock final : StoreConf {
     ngx_uint_t line;
     unsigned written = 0;  // which directives the block has: bits, in the order of their table
 
+    std::vector<StoreBlock*> regions;  // as written; once all is read, but for the one here
+
     TlsConf tls;  // meaningless unless `encrypted`
 
     ngx_resolver_t* resolver = nullptr;  // http's resolver; null: names are not resolved again

@@ -62,12 +62,19 @@ my @bad = (
         map { ["$folder/$_", 'begins with a byte order mark'] } keys %marked } 'password file:', 'key_digest hmac:'),
     (map { [$_, qr/"\w+" in "rate_limit_redis" takes one value: "\w+ VALUE;"/] }
         'prefix', 'prefix a b', 'username', 'password a b', 'database', 'check_timeout', 'fresh', 'key_digest', 'check_timeout 1s 2s'),
-    ['timeout 5s', qr/unknown directive "timeout" in "rate_limit_redis": it takes shard, cluster, sentinel, .* and ssl_verify/],
-    ['rate_limit 1r/s', qr/unknown directive "rate_limit" in "rate_limit_redis": it takes shard/],
 );
 for my $case (@bad) {
     my ($text, $pattern) = @$case;
     refuses("rate_limit_redis main { $text; } $server", $text, $pattern, $text);
+}
+
+# nginx's own line comes first.
+for my $unknown ('timeout 5s', 'rate_limit 1r/s') {
+    my ($code, $output) = RateLimit::Nginx->test_config("rate_limit_redis main { $unknown; } $server");
+    my ($word) = split / /, $unknown;
+    is $code, 1, "refused: $unknown";
+    is scalar(() = $output =~ /^nginx: .*unknown directive "$word" in "rate_limit_redis": it takes shard, cluster, sentinel, .* and ssl_verify in /mg),
+        1, '... with what there is';
 }
 
 refuses("rate_limit_redis main { $shard; shard a primary=127.0.0.1:2; }", 'primary=127.0.0.1:2',
