@@ -1,116 +1,11 @@
 // One limit over regions: each machine reads the window in all of them, and charges the primary of its own.
 
-#include <memory>
-#include <string>
-#include <vector>
+#include "t/limiter/regions.h"
 
-#include "limiter/request/decisions.h"
-#include "limiter/store/region_watch.h"
-#include "t/limiter/checked.h"
+#include "t/limiter/poster.h"
 
 namespace rate_limit::world::regions_test {
 namespace {
-
-/// Regions with a machine, a primary and a replica each. A replica stands with the machines of all regions;
-/// what the primary writes reaches it after `lag`.
-class Regions : public testing::Test {
-protected:
-    static constexpr Micros lag = 40'000;
-
-    struct Reads final : CommandObserver {
-        void on_command(Server& /*server*/, const ServerCommand& /*command*/, Words words) override {
-            count += words[0] == "hmget" || words[0] == "HMGET" ? 1 : 0;
-        }
-        std::uint64_t count = 0;
-    };
-
-    struct Region {
-        std::unique_ptr<Reads> reads = std::make_unique<Reads>();
-        std::unique_ptr<Redis> primary;
-        std::unique_ptr<Redis> replica;
-    };
-
-    void SetUp() override { start(2, "100r/h"); }
-
-    static std::string address(std::size_t region, bool primary) {
-        return "10." + std::to_string(region) + ".0." + (primary ? "1" : "2") + ":6379";
-    }
-
-    static std::string name(std::size_t region) { return "r" + std::to_string(region); }
-
-    void start(std::size_t count, const std::string& rate) {
-        regions.clear();
-        for (std::size_t i = 0; i < count; ++i) {
-            Region& region = regions.emplace_back();
-            region.primary = std::make_unique<Redis>(world.events, world.network, address(i, true));
-            region.replica = std::make_unique<Redis>(world.events, world.network, address(i, false));
-            region.replica->server().observe(region.reads.get());
-            region.primary->replicate_to(*region.replica, lag);
-            auto& setup = world.setups[i];
-            setup.limits = {LimitSetup{"default", rate}};
-            setup.limits.front().window = "clock";
-            StoreSetup& store = setup.stores.emplace_back(Scenario::store_at(address(i, true)));
-            store.here = name(i);
-            for (std::size_t other = 0; other < count; ++other) {
-                if (other != i) {
-                    store.elsewhere.push_back({name(other), {{"a", "", {address(other, false)}}}});
-                }
-            }
-        }
-    }
-
-    StoreSetup& store(std::size_t region) { return world.setups.at(region).stores.front(); }
-
-    ClientRequest& begin(std::size_t region, const std::string& key = "k", std::int64_t cost = 1) {
-        return world.begin({key, cost}, &world.worker(0, region));
-    }
-
-    /// The outcome and what is shown as used; nothing is charged.
-    std::string check(std::size_t region, const std::string& key = "k") {
-        ClientRequest& request = begin(region, key);
-        world.until([&request] { return request.is_decided(); });
-        return shown_exempt(request);
-    }
-
-    void charge(std::size_t region, std::int64_t cost, const std::string& key = "k") {
-        ASSERT_EQ(world.ask({key, cost}, &world.worker(0, region)), "PASSED");
-        world.pass(100);
-    }
-
-    std::int64_t stored(std::size_t region, const std::string& key = "k") {
-        return regions[region].primary->used("rl:default/3600c:" + key);
-    }
-
-    /// Who decides a request now; nothing is charged.
-    std::string source(std::size_t region, const std::string& key = "k") {
-        ClientRequest& request = begin(region, key);
-        world.until([&request] { return request.is_decided(); });
-        const std::string by(decided_by(request.applied(0)));
-        shown_exempt(request);
-        return by;
-    }
-
-    /// How often the replica of a region has been asked for a window by the limiter.
-    std::uint64_t reads(std::size_t region) { return regions[region].reads->count; }
-
-    /// Nobody elsewhere reaches the region; its own machine does.
-    void cut(std::size_t region, bool parted = true) {
-        for (std::size_t other = 0; other < regions.size(); ++other) {
-            if (other != region) {
-                world.network.path(other, address(region, false)).parted = parted;
-            }
-        }
-    }
-    void mend(std::size_t region) { cut(region, false); }
-
-    std::uint64_t remembered(std::size_t by, std::size_t of) {
-        return Counters<RegionCount>(world.machine(by).zone().counters(), {"main/" + name(of), "a", {}})
-            .count(RegionCount::remembered);
-    }
-
-    Scenario world{LimitSetup{}};
-    std::vector<Region> regions;
-};
 
 TEST_F(Regions, ChargeAtHomeAndReadEverywhere) {
     charge(0, 30);
@@ -284,6 +179,58 @@ TEST_F(ManyRegions, AreAskedAtTheSameTime) {
     world.until([&request] { return request.is_decided(); });
     EXPECT_EQ(request.store_time(), 80U);
     EXPECT_EQ(decided_by(request.applied(0)), "replica");
+}
+
+/// The result of what an operator posts at the machine of a region.
+ActResult act(Scenario& world, std::size_t region, const std::string& posted) {
+    Form form;
+    EXPECT_EQ(form.parse(posted), Form::Error::none);
+    WorldPoster poster;
+    std::unique_ptr<Acting> acting;
+    WorkerProcess& worker = world.worker(0, region);
+    EXPECT_TRUE(world.until([&] {
+        bool done = false;
+        worker.loop().turn([&] {
+            if (acting == nullptr) {
+                acting = std::make_unique<Acting>(worker.configuration(), OperatorRights{true, false}, poster,
+                                                  form);
+            }
+            done = acting->go_on();
+            done ? (void)0 : acting->wait();
+        });
+        return done;
+    }));
+    ActResult result = acting->result;
+    worker.loop().turn([&] { acting.reset(); });
+    return result;
+}
+
+TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
+    charge(0, 30);
+    charge(1, 20);
+    SeenWindow seen = act(world, 0, "limit=default&key=k").limits.front().windows.front();
+    EXPECT_EQ(seen.used, 50);
+    EXPECT_EQ(seen.remaining, 50);
+    ASSERT_EQ(seen.regions.size(), 2U);
+    EXPECT_EQ(seen.regions[0].name, "r0");
+    EXPECT_EQ(seen.regions[0].used, 30);
+    EXPECT_TRUE(seen.regions[0].here);
+    EXPECT_EQ(seen.regions[1].name, "r1");
+    EXPECT_EQ(seen.regions[1].used, 20);
+    EXPECT_TRUE(seen.regions[1].told);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 50");
+    seen = act(world, 0, "do=reset&limit=default&key=k").limits.front().windows.front();
+    EXPECT_EQ(seen.regions[0].used, 0);
+    EXPECT_EQ(seen.used, 20);
+    EXPECT_EQ(stored(0), 0);
+    EXPECT_EQ(stored(1), 20);
+    EXPECT_EQ(world.logged("reset in .*: 30 used, now 0, of region \"r0\" alone"), 1U);
+    cut(1);
+    world.pass(1'500);
+    seen = act(world, 0, "limit=default&key=k").limits.front().windows.front();
+    EXPECT_EQ(seen.used, 20) << "as last read";
+    EXPECT_FALSE(seen.regions[1].told);
 }
 
 TEST(RegionsOfUnfitLimits, AreRefused) {

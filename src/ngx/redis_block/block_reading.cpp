@@ -47,6 +47,7 @@ ngx_module_t* core_of_configurations(const ngx_conf_t& cf) noexcept {
 char* read_block(ngx_conf_t* cf, StoreBlock& block, const std::vector<std::string_view>& names,
                  std::string_view of_block, SetLine set) {
     std::vector<ngx_command_t> commands;
+    commands.reserve(names.size() + 2);
     for (const std::string_view name : names) {
         commands.push_back(command_of(name, false));
     }

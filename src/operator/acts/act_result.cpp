@@ -58,6 +58,16 @@ Figure if_shared(const SeenSlots& slots) {
     return slots.shared ? Figure(slots.*held) : Figure();
 }
 
+void write_regions(JsonText& json, const SeenWindow& window) {
+    json.begin_array();
+    for (const SeenRegion& region : window.regions) {
+        json.begin_object().name("region").text(region.name).name("used").number(region.used);
+        json.name("here").boolean(region.here);
+        json.name("source").text(region.here ? "primary" : region.told ? "replica" : "memory").end_object();
+    }
+    json.end_array();
+}
+
 // The source of that, for programs and for people.
 template <auto primary, typename Seen>
 Figure source(const Seen& seen) {
@@ -83,6 +93,7 @@ constexpr Column<SeenWindow> window_list[] = {
     {"waiting", {"Waiting here", true}, {}, field<&SeenWindow::waiting>},
     {"source", {}, {}, source<&SeenWindow::from_primary>},
     {{}, {"As known by"}, {}, known_by<&SeenWindow::from_primary>},
+    {"regions", {}, {}, nullptr, write_regions},
 };
 
 constexpr Column<SeenSlots> slots_list[] = {

@@ -14,19 +14,28 @@
 
 namespace rate_limit {
 
-/// One window of a key, as an operator sees it.
+/// The part of a window that one region has used.
+struct SeenRegion {
+    std::string name;
+    std::int64_t used = 0;
+    bool here = false;  ///< the only one that acts change
+    bool told = false;  ///< false: this machine's memory says so
+};
+
+/// One window of a key, as an operator sees it. Of a store with regions `used` is the sum of all.
 struct SeenWindow {
     Rate rate;                        ///< its period, and the greatest limit of that
     const NamedKind* kind = nullptr;  ///< never null once it is seen
     bool open = false;
     std::int64_t used = 0;
     std::int64_t remaining = 0;
-    Millis reset = 0;            ///< 0: none, it is not open
-    std::int64_t in_flight = 0;  ///< requests of this machine
-    std::int64_t tokens = 0;     ///< at hand on this machine; `used` counts them
-    std::int64_t waiting = 0;    ///< cost of the charges that wait on this machine for the primary
-    bool penalized = false;      ///< this machine knows of a penalty that runs
-    bool from_primary = false;   ///< false: this machine's memory says so, as of a `local` store
+    Millis reset = 0;                 ///< 0: none, it is not open
+    std::int64_t in_flight = 0;       ///< requests of this machine
+    std::int64_t tokens = 0;          ///< at hand on this machine; `used` counts them
+    std::int64_t waiting = 0;         ///< cost of the charges that wait on this machine for the primary
+    bool penalized = false;           ///< this machine knows of a penalty that runs
+    bool from_primary = false;        ///< false: this machine's memory says so, as of a `local` store
+    std::vector<SeenRegion> regions;  ///< this machine's first; empty: the store has none
 };
 
 /// The running requests of a key, as an operator sees them.

@@ -30,9 +30,19 @@ struct Act;
 
 /// A window that a key may have, and how far an act has come with it.
 struct AskedWindow : KeyWindow {
+    AskedWindow() = default;
+    ~AskedWindow() {
+        for (RegionPart& part : elsewhere) {
+            part.read.abandon();
+        }
+    }
+    AskedWindow(const AskedWindow&) = delete;
+    AskedWindow& operator=(const AskedWindow&) = delete;
+
     Window window;  ///< told by the primary, or by this machine's memory
     Read read;
     AwaitedRefund refund;
+    Elsewhere elsewhere;   ///< in other regions, which are shown, and not changed
     bool meant = false;    ///< the act is about it
     bool done = false;     ///< the act has been done to it
     bool changed = false;  ///< by the act, or it may have been

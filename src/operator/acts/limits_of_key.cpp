@@ -97,7 +97,10 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
     return of.id != 0 && std::all_of(of.windows.begin(), of.windows.end(), [&](const auto& window) {
                const WindowIdentity identity{
                    of.tally.name, window->rate.period, window->kind, acting.key(), {}};
-               return locate(acting.poster().memory(), zone, store, identity, window->place) == nullptr;
+               RequestMemory& memory = acting.poster().memory();
+               return locate(memory, zone, store, identity, window->place) == nullptr &&
+                      (store == nullptr || store->elsewhere.empty() ||
+                       locate_elsewhere(memory, window->place, window->elsewhere) == nullptr);
            });
 }
 
@@ -110,6 +113,26 @@ bool is_meant(const Acting& acting, const Tally& tally) noexcept {
 Remembered remembered(const AskedWindow& asked, Zone& zone, Millis now) {
     return asked.named->records.remembered(asked, zone.windows().find(asked.place.id).value_or(Record{}),
                                            now);
+}
+
+/// What other regions have used takes from the limit, too. A region that has not answered is as this machine
+/// remembers it.
+void add_regions(SeenWindow& window, const AskedWindow& asked, Zone& zone) {
+    const Millis now = now_millis();
+    const StoreConf& here = asked.place.store->conf();
+    window.regions.push_back({here.region, window.used, true, true});
+    for (const RegionPart& part : asked.elsewhere) {
+        const auto known = zone.windows().find<WindowRecord>(part.id).value_or(WindowRecord{});
+        const bool told = part.read.failure() == nullptr;
+        const Window there = told ? part.read.window() : Window{known.used, known.reset};
+        const bool open = asked.is_open(there, now);
+        const std::int64_t used = open ? std::max<std::int64_t>(0, there.used) : 0;
+        window.regions.push_back({part.store->conf().region, used, false, told});
+        window.used += used;
+        window.reset = std::max(window.reset, open ? there.reset : 0);
+        window.open = window.open || open;
+    }
+    window.remaining = std::max<std::int64_t>(0, window.rate.limit - window.used);
 }
 
 SeenWindow seen(const AskedWindow& asked, Zone& zone) {
@@ -130,6 +153,9 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     window.tokens = here.tokens;
     if (asked.place.store != nullptr) {
         window.waiting = asked.cost_of(asked.shard().charges().waiting_for(asked.place.id));
+        if (asked.elsewhere.count != 0) {
+            add_regions(window, asked, zone);
+        }
     }
     return window;
 }
@@ -270,6 +296,10 @@ bool ask_next_limit(Acting& acting) {
         shard.charges().go_before(window->place.id);
         window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
                            window->read_as());
+        for (RegionPart& part : window->elsewhere) {
+            part.read.start(part.store->at(window->place.route), window->place.key, Read::From::any_node,
+                            acting.expect_answer());
+        }
     }
     ++walk.next;
     return true;

@@ -7,6 +7,7 @@
 
 #include "core/text/figure_text.h"
 #include "limiter/charges/backlog.h"
+#include "limiter/store/region_watch.h"
 #include "limiter/wire/board_entry.h"
 #include "limiter/zone.h"
 #include "operator/serving.h"
@@ -120,6 +121,25 @@ Figure tokens(const ShardFigures& shard) {
     return shard.counters.tokens.own_count(what);
 }
 
+/// How often what was last read of it counted instead of an answer; nothing for a region here.
+Figure remembered(const ShardFigures& shard) {
+    if (shard.store == nullptr || shard.store->home == nullptr) {
+        return {};
+    }
+    return Counters<RegionCount>(shard.store->zone->counters(), shard.subject)
+        .own_count(RegionCount::remembered);
+}
+
+void write_remembered(MetricsText& text, const ShardFigures& shard) {
+    if (shard.store != nullptr && shard.store->home != nullptr) {
+        text.sample({{"store", shard.store->home->name},
+                     {"shard", shard.subject.shard},
+                     {"region", shard.store->region}},
+                    Counters<RegionCount>(shard.store->zone->counters(), shard.subject)
+                        .own_count(RegionCount::remembered));
+    }
+}
+
 constexpr Column<ShardFigures> shard_columns[] = {
     {"name", {}, {}, field<&ShardFigures::subject, &Subject::shard>},
     {"waiting.windows", {"Windows waiting", true}, "waiting_windows", field<&ShardFigures::windows>},
@@ -140,6 +160,7 @@ constexpr Column<ShardFigures> shard_columns[] = {
     {"writes.refund.in_doubt", {}, "writes_total", lost<Loss::refunds_in_doubt>},
     {"writes.refund.expired", {}, "writes_total", written<Write::refunds_expired>},
     {"raised", {"Raised", true}, "raised_total", written<Write::raised>},
+    {"remembered", {}, {}, remembered},
     {"leases.tokens", {"Tokens at hand", true}, "lease_tokens_held", field<&ShardFigures::tokens>},
     {"leases.fetched", {"Fetched", true}, "lease_tokens_total", tokens<TokenEvent::fetched>},
     {"leases.spent", {"Spent", true}, "lease_tokens_total", tokens<TokenEvent::spent>},
@@ -155,6 +176,8 @@ constexpr Family<ShardFigures> shard_families[] = {
      "kind.result"},
     {"raised_total", Type::counter,
      "Windows that had less than a former primary had confirmed, and were raised to that."},
+    {"region_remembered_total", Type::counter,
+     "Requests that took what was last read of another region, which did not answer.", write_remembered},
     {"waiting_windows", Type::gauge, "Windows whose charges wait for their primary."},
     {"waiting_charges", Type::gauge,
      "Charges and refunds that wait for their primary, as counted within seconds."},

@@ -163,6 +163,19 @@ void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limi
     html.element("button", "Act on this limit").close();
 }
 
+/// What each region has used of a window.
+void write_regions(HtmlText& html, const SeenWindow& window) {
+    std::string line = period_and_unit(window.rate) + " by region: ";
+    for (const SeenRegion& region : window.regions) {
+        line += (&region != &window.regions.front() ? ", " : "") + region.name + " " + grouped(region.used) +
+                (region.here   ? " (here)"
+                 : region.told ? ""
+                               : " (as last read)");
+    }
+    html.element("p", line + ". Resets and refunds act on what " + window.regions.front().name +
+                          " has used, and on nothing else.");
+}
+
 void write_limit(HtmlText& html, const ActsOfKey& of, const SeenLimit& limit, std::size_t number,
                  const ActResult& result) {
     const std::string id = "found-" + std::to_string(number);
@@ -180,6 +193,11 @@ void write_limit(HtmlText& html, const ActsOfKey& of, const SeenLimit& limit, st
         write_no_window(html, limit.known);
     } else {
         write_windows(html, limit, id + "-windows");
+        for (const SeenWindow& window : limit.windows) {
+            if (!window.regions.empty()) {
+                write_regions(html, window);
+            }
+        }
     }
     if (result.asks) {
         // the act comes first
