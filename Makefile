@@ -4,7 +4,7 @@ NAME := ngx_http_rate_limit_module
 BUILD ?= build
 DEPS ?= build/deps
 PORT ?= 8080
-STORE ?= $(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel,$(if $(FAR),far,$(if $(MODELS),models,redis))))
+STORE ?= $(or $(if $(SENTINEL),sentinel)$(if $(CLUSTER),cluster)$(if $(FAR),far)$(if $(MODELS),models)$(if $(REGIONS),regions),redis)
 TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
 MINUTES ?= 30
 CC ?= cc
@@ -153,7 +153,8 @@ help:
 	@echo 'make deps       installs or builds what this machine lacks; HIREDIS_SRC=source tree of hiredis: builds that'
 	@echo '                GROUPS="package prometheus ...": those of tools/deps, instead of what "make" and "make test" need'
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone;'
-	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes; FAR=1: a far primary; MODELS=1: language models'
+	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes; FAR=1: a far primary; REGIONS=1: two regions;'
+	@echo '                MODELS=1: language models'
 	@echo 'make test       unit tests and scenarios in virtual time, then real nginx and redis-server processes'
 	@echo 'make unit, make prove [T=t/x.t]   one half of it, against what is installed'
 	@echo 'make nightly    tests that take longer, by their heads: a hundred thousand aborted requests, ...'
@@ -249,7 +250,7 @@ deps:
 	+@$(again) hiredis
 
 run:
-	@case '$(STORE)' in redis | local | sentinel | cluster | far | models) ;; *) echo 'STORE=$(STORE) is no store: redis, sentinel, cluster, far, models or local' >&2; exit 1 ;; esac
+	@case ' local $(notdir $(wildcard tools/layouts/*)) ' in *' $(STORE) '*) ;; *) echo 'STORE=$(STORE) is no store: give one of local $(notdir $(wildcard tools/layouts/*))' >&2; exit 1 ;; esac
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run $(if $(filter local,$(STORE)),,redis)
 	+@$(recurse) module
 	+@demo=$$($(again) -s demo) && eval "exec env $$demo tools/run"

@@ -1,4 +1,4 @@
-# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, a far primary, language models, and without any; a signal ends all of it.
+# The demo that `make run` starts: five requests a minute pass, with Redis, sentinels, a cluster, a far primary, two regions, language models, and without any; a signal ends all of it.
 # What it prints does what it says, and leaves nothing where it is typed.
 
 use RateLimit::Test;
@@ -82,6 +82,25 @@ my %printed = (
         is type($output, qr{/again$}), "started $near again\n", 'a printed line starts that again';
         return $near;
     },
+    regions => sub ($output) {
+        my ($near, $there) = read_text($output) =~ /a replica of us on (\d+).*a replica of eu on (\d+)/s;
+        like type($output, qr{/both ann$}), qr/^eu 200 1\neu 200 2\nus 200 3\nus 200 4$/m, 'each region adds what the other one has charged';
+        is type($output, qr/hget .*ann/), "2\n2\n", 'each has charged its own';
+        like type($output, qr{/limits/key$}), qr/"regions":\[.*"eu".*"us"/, 'a look-up tells of both';
+        type($output, qr/^echo cut /);
+        is type($output, qr{/both bob 4$}), join('', map { my $region = $_; map {"$region 200 $_\n"} 1 .. 4 } qw(eu us)), 'cut, each goes on';
+        type($output, qr/^echo back /);
+        for my $replica ($near, $there) {
+            wait_until { qx{redis-cli -p $replica hget 'rl:demo/86400c:127.0.0.1|bob' used} =~ /4/ } what => 'it to hear of the other one';
+        }
+        is type($output, qr{/both bob$}), "eu 429 8\neu 429 8\nus 429 8\nus 429 8\n", 'healed, each knows of all';
+        is type($output, qr{/both dan 1;}), join('', map {"$_\n"} 'eu 200 1', 'us 200 2', 'eu 200 3', 'us 200 4'), 'one after the other';
+        type($output, qr/shutdown nosave now/);
+        is type($output, qr{^\S+/both dan 1$}), "eu 200 4\nus 429 5\n", 'what was last read counts';
+        like type($output, qr/region_remembered_total/), qr/region="us"\} [1-9]/, '... and a metric counts it';
+        is type($output, qr{/again$}), "started $near again\n", 'a printed line starts the replica again';
+        return $near;
+    },
     models => sub ($output) {
         like type($output, qr{/ask ann 50$}), qr/"total_tokens":52\}.*\n200 in /, 'an answer';
         like type($output, qr{/ask ann 50 true$}), qr/^data: \[DONE\]\n\n\n200 in /m, 'and a stream';
@@ -101,7 +120,7 @@ sub runs ($store, $signal) {
         env     => {PORT => $port, STORE => $store, MODULE => $module, NGINX_BINARY => RateLimit::Nginx::binary()},
     );
     wait_until { read_text($output) =~ /Ctrl-C/ || !$demo->alive } timeout => 30, what => 'the demo';
-    like read_text($output), qr/nginx listens on 127\.0\.0\.1:$port and allows 5 requests a minute/, "$store: it says where";
+    like read_text($output), qr/nginx listens on 127\.0\.0\.1:$port and allows 5 requests a /, "$store: it says where";
     my @responses = map { RateLimit::HTTP->new(port => $port)->get('/') } 1 .. 6;
     is_deeply [map { $_->status } @responses], [(200) x 5, 429], 'five pass';
     # Of the rejected one's the fifth may be running still: it is charged after its answer.
@@ -114,7 +133,7 @@ sub runs ($store, $signal) {
     $demo->signal($signal);
     ok $demo->wait(10), "$signal ends it";
     ok !eval { RateLimit::HTTP->new(port => $port) }, 'and nginx';
-    wait_until { role_at($again) eq 'Could' } what => 'what was started again to end' if $store =~ /sentinel|cluster|far/;
+    wait_until { role_at($again) eq 'Could' } what => 'what was started again to end' if $store =~ /sentinel|cluster|far|regions/;
     is_deeply [glob "$typed_in/*"], [], 'nothing is left where the lines were typed';
     return unlike read_text($output), qr/\[(?:alert|crit|emerg)\]|Sanitizer|runtime error/, 'without complaint';
 }
@@ -124,6 +143,7 @@ runs('redis', 'TERM');
 runs('sentinel', 'TERM');
 runs('cluster', 'TERM');
 runs('far', 'TERM');
+runs('regions', 'TERM');
 runs('models', 'TERM');
 
 done;

@@ -1,14 +1,16 @@
 # Two regions that write at home, each with an nginx of its own. A replica of the other region stands near, and gets what is written there
-# by a replication that takes its time.
+# by a replication that takes its time. All of it over TLS.
 
 use RateLimit::Test;
 use RateLimit::Proxy;
 
-my @names = qw(eu us);
-my @primaries = map { RateLimit::Redis->start } @names;
-my @ways      = map { RateLimit::Proxy->start(to => $_->port, distance => 0.02) } @primaries;    # to the other region
-my @replicas  = map { RateLimit::Redis->start(args => ['--replicaof', '127.0.0.1', $ways[$_]->port], wait => 0) } 0, 1;
-my @doors     = map { RateLimit::Proxy->start(to => $_->port) } @replicas;
+my @names     = qw(eu us);
+my $authority = RateLimit::Certificates->authority('ours');
+my %tls       = (tls => {%{$authority->issue('server', 'IP:127.0.0.1')}, trusted => $authority->file});
+my @primaries = map { RateLimit::Redis->start(%tls) } @names;
+my @ways      = map { RateLimit::Proxy->start(to => $_->tls_port, distance => 0.02) } @primaries;    # to the other region
+my @replicas  = map { RateLimit::Redis->start(%tls, args => ['--tls-replication', 'yes', '--replicaof', '127.0.0.1', $ways[$_]->port], wait => 0) } 0, 1;
+my @doors     = map { RateLimit::Proxy->start(to => $_->tls_port) } @replicas;
 $_->wait_ready for @replicas;
 wait_until { 2 == grep { ($_->info('replication')->{master_link_status} // '') eq 'up' } @replicas } what => 'both replicas to follow';
 
@@ -17,7 +19,7 @@ my @nginx = map {
     RateLimit::Nginx->start(
         http => "rate_limit_redis global { region $names[$_] { shard a primary=" . $primaries[$_]->address . "; }
             region $names[$other] { shard a replica=" . $doors[$other]->address . "; }
-            here $names[$_]; check_timeout 2s; fresh off; }",
+            here $names[$_]; check_timeout 2s; fresh off; ssl on; ssl_trusted_certificate @{[$authority->file]}; }",
         server => 'location /limits/ { rate_limit_console view; }
             location / { rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global;
                 add_header X-Outcome "$rate_limit_status $rate_limit_source" always; }'
