@@ -140,7 +140,7 @@ quiet = $(if $(V),,@echo '  $(1)  $@' &&)
 counted = $(if $(V),,@n=$$(($$(ls $(objects) 2>/dev/null | wc -l) + 1)) && \
     echo "  CXX  $@ ($$((n > $(words $(objects)) ? $(words $(objects)) : n)) of $(words $(objects)))" &&)
 
-.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells dist versions servers sanitize valgrind fuzz fuzzers \
+.PHONY: all module deps hiredis run demo test unit prove nightly browser faults soak bench bench-shards bench-hedges bench-far bench-regions bench-scrape bench-saturation bench-tls bench-accuracy bench-slots bench-fleet bench-scripts bench-table bench-plot simulate simulate-cells dist versions servers sanitize valgrind fuzz fuzzers \
     lint format-check layer-check alone measured tidy install uninstall deb deb-check image clean distclean help FORCE
 .DELETE_ON_ERROR:
 
@@ -170,6 +170,7 @@ help:
 	@echo 'make bench-tls     the last part of it alone: check_charge over TLS and in clear text, and handshakes'
 	@echo 'make bench-hedges  what a slow replica gives to the other nodes; writes docs/benchmarks.md too'
 	@echo 'make bench-far     what distances cost, with a far primary and a near replica; writes docs/benchmarks.md too'
+	@echo 'make bench-regions what regions that write at home cost, and what a cut of one does; writes docs/benchmarks.md too'
 	@echo 'make bench-scrape  what the console costs the worker that answers; writes docs/benchmarks.md too'
 	@echo 'make bench-saturation  one key that saturates a primary, in each mode, and what becomes of others; writes docs/benchmarks.md too'
 	@echo 'make bench-slots   how many commands a request with rate_limit_concurrency costs Redis, by limit and load'
@@ -571,6 +572,11 @@ bench-far:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
 	+@$(recurse) module
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' DOCUMENT=docs/benchmarks.md bench/far
+
+bench-regions:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test
+	+@$(recurse) module
+	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' DOCUMENT=docs/benchmarks.md bench/regions
 
 bench-tls:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test bench
