@@ -55,14 +55,16 @@ sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
 rooms := $(sort $(patsubst %/,%,$(dir $(sources))))
 headers := $(wildcard src/*/*.h src/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
-# A room's sources are read as one, which takes a third of the time; `make lint` reads each by itself, and so finds what it does not include.
-# By the name of such a file the static analyzer knows what it is. NOLINT: of clang-tidy, which does not like to see that.
+# The sources of a room are compiled as one file, which takes a third of the time; `make lint` reads each by itself, and so finds what it
+# does not include. The static analyzer recognizes such a file by its name. The NOLINT in it is for clang-tidy, which does not like to see an
+# included source.
 unified := $(rooms:src/%=$(generated)/rooms/%/UnifiedSource.cpp)
 objects := $(unified:$(generated)/rooms/%.cpp=$(BUILD)/obj/%.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 # Tests that need no process: parts alone, and scenarios of the whole limiter in virtual time.
 unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
-# A room of them is read in so many parts: each reads GoogleTest and much of the limiter again, and takes a processor. `make lint` reads each alone.
+# The sources of such a room are compiled in so many parts: each part reads GoogleTest and much of the limiter again, and takes a processor.
+# `make lint` reads each source alone.
 unit_parts := $(addprefix unit/,1 2 3 4 5 6) $(addprefix limiter/,1 2 3 4)
 unit_unified := $(unit_parts:%=$(generated)/tests/%/UnifiedSource.cpp)
 unit_objects := $(unit_parts:%=$(BUILD)/%/UnifiedSource.o)
@@ -129,14 +131,14 @@ sanitize_module := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=un
 valgrind_tests := $(addprefix t/,modes/check_charge/check_then_charge.t request/client_abort.t request/keepalive.t \
     faults/nodes/none_left.t faults/workers/reload_waiting.t)
 
-# A build that hedges without bound, of a copy of the sources.
+# This build of a copy of the sources hedges without bound.
 unbounded_tree := $(BUILD)/bench/unbounded
 unbounded := $(unbounded_tree)/build/$(NAME).so
 
-# One line a step; V=1 shows the commands.
+# Each step prints one line; V=1 shows the commands.
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@' &&)
-# How far a new build of the module is; where files are built anew, it is the last of them.
+# The line tells how far a new build of the module is; where files are built anew, it is the last of them.
 counted = $(if $(V),,@n=$$(($$(ls $(objects) 2>/dev/null | wc -l) + 1)) && \
     echo "  CXX  $@ ($$((n > $(words $(objects)) ? $(words $(objects)) : n)) of $(words $(objects)))" &&)
 
@@ -219,7 +221,7 @@ $(pure_objects): $(BUILD)/obj/%.o: $(generated)/rooms/%.cpp Makefile $(configure
 	@mkdir -p $(@D)
 	$(counted)$(compile) -c -o $@ $<
 
-# Only the module has these, which is linked by $(lto) anyway.
+# These objects are linked only into the module, which is linked by $(lto) anyway.
 $(BUILD)/obj/ngx/%.o: $(generated)/rooms/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(counted)$(subst -ffat-lto-objects,,$(compile)) @$(configured)/includes -c -o $@ $<
@@ -267,7 +269,7 @@ test:
 	+@$(again) unit
 	+@$(again) prove
 
-# In parts, as many at a time as there are processors.
+# The tests run in parts, as many at a time as there are processors.
 unit: $(unit_tests)
 	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
 
@@ -301,7 +303,7 @@ SEEDS ?= 1000
 $(worlds): $(worlds_main) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
-# What makes no sense is refused before anything is built or runs.
+# Arguments that make no sense are refused before anything is built or runs.
 ifneq ($(filter world,$(MAKECMDGOALS)),)
 none :=
 comma := ,
@@ -497,7 +499,8 @@ $(tidied)/%/passed: $(generated)/tidied/%/UnifiedSource.cpp $$(call set_sources,
 	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(if $(filter ngx ngx/%,$($*_rooms)),@$(configured)/includes)
 	@touch $@
 
-# In one step: a running nginx keeps the file that it has loaded, one that starts finds the old or the new.
+# The module is installed in one step: a running nginx keeps the file that it has loaded, and a new one finds the old or the
+# new file.
 install: all
 	@installed="$(DESTDIR)$$(cat $(configured)/modules-path)/$(NAME).so" && \
 	install -d "$${installed%/*}" && $(STRIP) --strip-unneeded -o "$$installed.new" $(module) && \
@@ -515,7 +518,7 @@ deb:
 $(packaged): $(sources) $(headers) $(wildcard lua/*.lua packaging/debian/* packaging/debian/*/*) Makefile VERSION config tools/deb tools/hiredis tools/nginx-configure
 	+@$(again) deb
 
-# As root: the package in a Debian of its own, as an archive that container engines load.
+# This target needs root. It puts the package into a Debian of its own, as an archive that container engines load.
 image: $(packaged)
 	@tools/deps image
 	@tools/image '$(BUILD)/image' '$(BUILD)/deb'
@@ -523,7 +526,8 @@ image: $(packaged)
 dist:
 	@tools/dist '$(BUILD)'
 
-# In a Debian of its own, whichever this is: built without a network, lintian, blhc, mandoc, and autopkgtest.
+# The package is checked in a Debian of its own, whichever this is: a build without a network, lintian, blhc, mandoc, and
+# autopkgtest.
 deb-check:
 	@tools/deps package-check
 	@tools/deb-check '$(RELEASE)' '$(BUILD)/deb-check'
@@ -647,7 +651,7 @@ $(addprefix $(BUILD)/bench/,table walk offenders counters overrides bodies): $(B
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 
-# Whether the Redis of virtual time does what a real one does: CALLS of each script; SEED repeats a run.
+# This compares the Redis of virtual time with a real one: CALLS of each script; SEED repeats a run.
 differential_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/differential/*.cpp))
 differential := $(BUILD)/differential/differential
 clock_of_redis := $(BUILD)/differential/clock.so

@@ -1,5 +1,6 @@
-// What it costs to find fields in bodies, in processor time of the thread: a stream of events as model
-// servers send them, in pieces as a socket gives them, and with long texts; a document of JSON of 1 KB.
+// The processor time of the thread that it costs to find fields in bodies. One body is a stream of events as
+// model servers send them, in pieces as a socket gives them, and with long texts; another is a JSON document
+// of 1 KB.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
--- The same limiter in Lua, as one would write it with Debian's packages: the window is read on the replica
--- before the request, the primary is charged from a timer after the response; plain HINCRBY where the window
--- is known to be open. Which shard has a key is said by its CRC.
+-- The limiter, written again in Lua with Debian's packages: the window is read on the replica before the request, and a timer
+-- charges the primary after the response. A window that is known to be open is charged by a plain HINCRBY. The CRC of a key
+-- decides its shard.
 
 local redis = require "nginx.redis"
 

@@ -13,7 +13,7 @@ constexpr std::string_view digits = "0123456789";
 constexpr std::int64_t hour = 3'600'000'000;
 constexpr std::int64_t day = 24 * hour;
 
-/// Of at most 18 digits.
+/// The word has at most 18 digits.
 std::optional<std::int64_t> whole(const std::string& word) {
     if (word.empty() || word.size() > 18 || word.find_first_not_of(digits) != std::string::npos) {
         return {};
@@ -21,7 +21,7 @@ std::optional<std::int64_t> whole(const std::string& word) {
     return std::stoll(word);
 }
 
-/// It begins with a digit, and may have a fraction and an exponent.
+/// A number begins with a digit, and may have a fraction and an exponent.
 std::optional<double> number(const std::string& word) {
     if (word.find_first_not_of("0123456789.e+-") != std::string::npos || word.find_first_of(digits) != 0) {
         return {};
@@ -39,7 +39,7 @@ std::string range(std::int64_t least, std::int64_t most) {
     return " from " + std::to_string(least) + " to " + std::to_string(most);
 }
 
-/// What a word NAME=VALUE may set: a whole number, or microseconds.
+/// A setting that a word NAME=VALUE may change: a whole number, or microseconds.
 struct Setting {
     const char* name;
     std::int64_t least;

@@ -11,7 +11,7 @@
 
 namespace rate_limit::simulated {
 
-// What the words of a command and the lines of a schedule mean. Each function throws std::invalid_argument,
+// These functions read the words of a command and the lines of a schedule. Each throws std::invalid_argument,
 // whose text has the word that makes no sense, and what is wanted.
 
 using Words = std::vector<std::string>;

@@ -35,7 +35,7 @@ sub svg (%of) {
         '<title>' . escaped("$of{title}; $of{setting}") . '</title>', @parts, "</svg>\n";
 }
 
-# Where a value of the axis lies between the ends.
+# Returns the positions of values between the two ends of an axis.
 sub axis ($from, $to, $log, @at) {
     my $scale = sub ($value) { $log ? log($value) : $value };
     my ($least, $most) = @at[0, -1];

@@ -1,6 +1,6 @@
 package Bench::Cpu;
 
-# What processes used, and which cores there are.
+# The processor time that processes have used, and the cores that this process may use.
 
 use strict;
 use warnings;
@@ -19,20 +19,22 @@ sub cores () {
     return map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split /,/, $list;
 }
 
-# This process and all that it starts.
+# Keeps this process, and all processes that it starts, on these cores.
 sub keep_to (@cores) {
     my $list = join ',', @cores;
     system("taskset -cp $list $$ >/dev/null") == 0 or die "taskset -c $list failed\n";
     return;
 }
 
-# All threads of a process, in µs: exact while they sleep, where /proc/PID/stat counts whole ticks.
+# Returns the processor time of all threads of a process, in µs. It is exact while they sleep; /proc/PID/stat counts whole
+# ticks.
 sub cpu_us ($pid) { return (schedstat($pid))[0] }
 
-# The time in which they ran or waited for a core that others had: at 1e6 a second a process can do no more.
+# Returns the time in which the threads ran or waited for a core that others had, in µs. At 1e6 in a second the process can
+# do no more.
 sub wanted_us ($pid) { return sum0(schedstat($pid)) }
 
-# How long they have run, and waited to.
+# Returns how long the threads have run, and how long they have waited to run.
 sub schedstat ($pid) {
     my @sums = (0, 0);
     for my $path (glob "/proc/$pid/task/*/schedstat") {

@@ -11,7 +11,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(median median_interval percentile spread table);
 
-# Of sorted values, between neighbours where it falls between two.
+# The values must be sorted. A percentile that falls between two values is interpolated.
 sub percentile ($share, @sorted) {
     my $place = $share * $#sorted;
     my ($low, $part) = (int $place, $place - int $place);

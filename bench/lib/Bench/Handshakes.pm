@@ -1,6 +1,6 @@
 package Bench::Handshakes;
 
-# What a new connection costs a Redis server that has a core of its own: connect, PING, its answer, close.
+# This measures what a new connection costs a Redis server that has a core of its own: connect, PING, its answer, close.
 #
 #   my $of = measure($authority->issue(...), 1000, 5);    # so many connections, so many times, in turns
 #   [$title, [µs, ...]] for each kind: clear text, and TLS by version, new and resumed

@@ -64,7 +64,7 @@ sub cells ($self, $connections, $row) {
     );
 }
 
-# What a request costs in all, to bare nginx: {ROW => [median, lower quartile, upper quartile]}.
+# Returns the total cost of a request as a ratio to bare nginx: {ROW => [median, lower quartile, upper quartile]}.
 sub ratios ($self, $connections) {
     my $measured = $self->{measured}{$connections};
     return {

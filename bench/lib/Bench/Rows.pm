@@ -11,11 +11,11 @@ use RateLimit::Nginx;
 
 our @EXPORT = qw(row_names compared_names start_row start_again title_of);
 
-# One that no run reaches, and what a flood reaches at once: then hardly a request is asked about.
+# No run reaches LIMIT. A flood over FLOOD_KEYS reaches its limit at once: then hardly any request is asked about.
 use constant LIMIT      => 100_000_000;
 use constant FLOOD_KEYS => 10;
 
-# As many as a bucket can be refilled with in a second: it is full again before the next request.
+# The rate refills the whole bucket within a second, so the bucket is full again before the next request.
 use constant REFILLED => ('10000000r/s', 10_000_000);
 
 my %title = (
@@ -147,7 +147,7 @@ sub limited ($limit, $name, $store) {
     return location('rate_limit_key $arg_k;', "rate_limit ${limit}r/h name=$name store=$store;");
 }
 
-# It never runs short.
+# The bucket never runs short.
 sub bucket ($rate, $burst, $where) {
     return location('rate_limit_key $arg_k;', "rate_limit $rate burst=$burst $where;");
 }

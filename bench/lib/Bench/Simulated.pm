@@ -1,6 +1,6 @@
 package Bench::Simulated;
 
-# What runs of the simulator came to: tables, drawings, and what must hold in each run.
+# The results of simulator runs: tables, drawings, and what must hold in each run.
 #
 #   my $simulated = Bench::Simulated->new(cells => [{cell => 0, name => TEXT, machines => 1, ...}, ...], published => [WAY, ...],
 #       short => 1);                 # runs that are too short to tell what lease holds
@@ -48,7 +48,7 @@ sub digits ($number) {
     return sprintf $number < 0.01 ? '%.4f' : $number < 0.1 ? '%.3f' : '%.2f', $number;
 }
 
-# Median, 99th percentile and the worst.
+# Returns the median, the 99th percentile and the worst value.
 sub three ($format, @values) {
     my @sorted = sort { $a <=> $b } @values or return '–';
     return sprintf $format, $sorted[0] if $sorted[0] == $sorted[-1];
@@ -60,7 +60,7 @@ sub share ($part, $of) { return $of ? 100 * $part / $of : 0 }
 # Charges that were sent and not answered, or died with their worker, are taken for lost: what they are for passed all the same.
 sub over ($run) { return max 0, $run->{most_over} + $run->{in_doubt} }
 
-# Of the check of a request until its charge is known, others may be admitted.
+# Other requests may be admitted between the check of a request and the time when its charge is known.
 sub most_over ($cell) {
     my $others = $cell->{requests} * $cell->{busiest} * (1 - $cell->{least});
     return $others * ($cell->{cut} + ($cell->{lag_ms} + $cell->{response_ms} + 2) / 1000) + $cell->{machines};
@@ -104,7 +104,7 @@ sub text ($self) {
         $self->kinds_table(@shown), $self->keys_table(@shown);
 }
 
-# What the machines did, and what the simulator said.
+# The table compares the real machines with the simulator.
 sub calibration_table (@rows) {
     return 'There is no calibration.' if !@rows;
     my @cells = map {
