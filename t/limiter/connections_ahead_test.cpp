@@ -75,7 +75,7 @@ TEST_F(ConnectionsAhead, AreAskedWhereTheyAreIdle) {
     EXPECT_EQ(world.logged("."), 0U);
 }
 
-/// What is between has forgotten them.
+/// A device between the machines has forgotten the connections.
 TEST_F(ConnectionsAhead, AreReplacedBeforeARequestNeedsThem) {
     world.worker();
     world.pass(5'000);

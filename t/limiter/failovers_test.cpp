@@ -66,8 +66,8 @@ protected:
     Scripted primary{world.events, world.network, Scenario::primary_address, relay};
 };
 
-/// One that was answered and that the next primary has not heard of is lost: it counts there until the window
-/// ends, and no more than that passes.
+/// A refund that was answered and that the next primary has not heard of is lost: its cost counts there until
+/// the window ends, and no more than the limit passes.
 TEST_P(RefundsAtAFailover, CountOnce) {
     const std::string key = stored_key("k");
     EXPECT_EQ(world.admitted(3, "k"), 3U);
@@ -210,7 +210,8 @@ TEST_F(FormerPrimaryOfRefunds, AnswersWhatCountsAtTheNextOneAll) {
     EXPECT_EQ(world.logged("[^0] in doubt"), 0U);
 }
 
-/// What the next primary says of a refund that the former one has taken; null: it is away.
+/// The parameter is what the next primary says of a refund that the former one has taken; null: the next one
+/// is away.
 class DoubtsOfRefunds : public FormerPrimaryOfRefunds, public testing::WithParamInterface<const char*> {};
 
 TEST_P(DoubtsOfRefunds, TellThatTheFormerOneHasAnswered) {

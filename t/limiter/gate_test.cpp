@@ -51,7 +51,7 @@ std::vector<ClientRequest*> begin_at_buckets(Scenario& world) {
     return requests;
 }
 
-/// Each costs 40: half a minute's tokens and more.
+/// Each request costs 40: the tokens of half a minute and more.
 void end_all(const std::vector<ClientRequest*>& requests) {
     for (ClientRequest* request : requests) {
         request->end_at_cost(40);
@@ -84,8 +84,8 @@ Handler answering_writes(Redis& redis, const bool& writes) {
     });
 }
 
-/// It does not wait behind the windows until it is worth nothing any more, though no request comes; and is
-/// sent by many at once, for the way is long.
+/// A charge to a bucket does not wait behind the windows until it is worth nothing any more, though no
+/// request comes. Many are sent at once, for the way is long.
 TEST(WhatBucketsAreOwed, DoesNotWaitBehindWindowsThatAreRefused) {
     OneMachine world({"w", "1000r/h"});
     Server& server = world.primary.server();
@@ -284,7 +284,7 @@ TEST(TheGateOfCharges, FlapsSeldomWhereOpenWindowsAloneAreCharged) {
     }
 }
 
-/// Where no command may be executed for want of memory, any write that is taken shows that all may be.
+/// Any write that is taken shows that all may be, where the primary refused every command for want of memory.
 TEST(TheGateOfCharges, IsOpenedByAnyWriteAfterRefusalsOfAll) {
     OneMachine world({"w", "1000r/h"});
     world.setup.limits.push_back({"r", "1000r/h", "charge_refund"});

@@ -1,4 +1,4 @@
-// What a window counts stops at most_used, in Redis and in memory.
+// The count of a window stops at most_used, in Redis and in memory.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace rate_limit::world::great_counts_test {
 namespace {
 
-/// All of them are let in before the first is charged, which ten a millisecond are.
+/// All requests are let in before the first of them is charged. Then ten a millisecond are charged.
 void charge_much(OneMachine& world) {
     EXPECT_EQ(world.ask("client"), "PASSED");
     world.let_connections_age();

@@ -135,7 +135,7 @@ TEST_F(PlainIncrements, AreNotForAWindowThatEndsWithinChargeTimeout) {
     EXPECT_EQ(sends(1), "PASSED 11, 6");
 }
 
-/// What other nodes were told before, a server that has just been connected to may not know.
+/// A server that has just been connected to may not know what other nodes were told before.
 TEST_F(PlainIncrements, AreNotForANewConnection) {
     sends(5);
     count = 20;

@@ -1,5 +1,5 @@
-// What a primary has confirmed in `check_charge`, and a failover has lost, is there again once a machine that
-// knew of it charges the window.
+// A charge that a primary has confirmed in `check_charge`, and that a failover has lost, is there again once
+// a machine that knew of it charges the window.
 
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ protected:
         ASSERT_EQ(former.used(key), used);
     }
 
-    /// What the primary writes from now on is lost.
+    /// The writes of the primary from now on are lost.
     void part() { former.stop_replicating_to(next); }
 
     void promote() {
@@ -63,7 +63,7 @@ protected:
         EXPECT_TRUE(world.until([&] { return world.ask("first") == "PASSED"; }));
     }
 
-    /// All workers of all machines know it.
+    /// All workers of all machines know the next primary afterwards.
     void fail_over() {
         promote();
         sentinel.watch("m").primary = next.address();
@@ -237,7 +237,7 @@ TEST_F(RaisedWindows, AreNotRaisedAfterAnOperatorHasGivenBack) {
     EXPECT_TRUE(world.stop_all());
 }
 
-/// What goes back is known to the machine alone that has given it back.
+/// A refund is known only to the machine that has given it back.
 class WindowsThatAreRefunded : public RaisedWindows {
 protected:
     WindowsThatAreRefunded() : RaisedWindows("charge_refund") {}

@@ -16,7 +16,7 @@ LimitSetup reserving(LimitSetup limit) {
     return limit;
 }
 
-/// A hundred an hour. Of a bucket nothing to speak of is refilled while a test lasts.
+/// Each limit is a hundred an hour. A bucket is refilled with nothing to speak of while a test lasts.
 const std::vector<Way> ways = {
     {"windows, charge_refund", {"default", "100r/h", "charge_refund"}},
     {"windows, lease", {"default", "100r/h", "lease"}},
@@ -38,7 +38,7 @@ protected:
         return request;
     }
 
-    /// What is used, as the next request is told that costs nothing.
+    /// Returns what is used, as another request, which costs nothing, is told.
     std::int64_t used() {
         world.pass(12'000);  // batches have gone, and tokens at hand are back
         ClientRequest& request = world.begin({"client", 0});
@@ -179,7 +179,7 @@ TEST(ReservationsOfSeveralLimits, GoBackWhereOneRejects) {
     EXPECT_EQ(world.primary.used("rl:few/3600:client"), 40) << "the cost of the first, above the limit";
 }
 
-/// A lease asks for it alone, as charge_refund does.
+/// A lease reserves for such a key by a call of its own, as charge_refund does.
 TEST(ReservationsOfASeldomKey, AreSettledToNothing) {
     OneMachine world(reserving({"default", "10000r/h", "lease"}));
     EXPECT_EQ(world.ask("client"), "PASSED");

@@ -1,5 +1,5 @@
-// What is stored of requests that come while the module's user lacks a right: nothing twice or untold, and
-// for want of one right nothing for ever.
+// Charges of requests that come while the module's user lacks a right: none is stored twice or goes untold,
+// and where a single right is missing no key is stored for ever.
 
 #include <algorithm>
 #include <array>

@@ -61,7 +61,7 @@ TEST(SharedOverrides, AreReadOnceForEachVersion) {
     EXPECT_EQ(asked("hgetall"), 2);
 }
 
-/// What a look is told is of before where the machine has taken up a version since it asked.
+/// A look's answer is out of date where the machine has taken up another version since it asked.
 TEST(SharedOverrides, AreNotWhatAnOvertakenLookIsTold) {
     Scenario world({"default", "1000r/h"}, 9'000);
     world.setup.stores.front().shares_overrides = true;
@@ -187,7 +187,7 @@ TEST(SharedOverrides, AreToldWhereNoTreeTakesThem) {
     }
 }
 
-/// What a failover brings back is told anew.
+/// Garbage that a failover brings back is logged anew.
 TEST(SharedOverrides, AreToldEachTimeThatTheyAreGarbage) {
     Scenario world({"default", "1000r/h"}, 9'000);
     world.setup.stores.front().shares_overrides = true;

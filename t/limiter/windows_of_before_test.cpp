@@ -16,8 +16,8 @@ namespace {
 constexpr const char* key = "rl:default/10c:k";
 constexpr Millis reset_of_all = Loop::usual_wall_clock + 1'800'000;
 
-/// How the server comes to what it has: it is another one at the same address, with or without a pause; or it
-/// is the replica that a sentinel names.
+/// The way in which the server comes to its data: it is another one at the same address, with or without a
+/// pause; or it is the replica that a sentinel names.
 enum class Way { restart, reset, failover };
 
 struct Case {
@@ -70,7 +70,8 @@ public:
         ASSERT_LT(world.at(), end + 1'000) << "the window of before is still there";
     }
 
-    /// How many of the two that are lost the next primary is told of: in check_charge of both.
+    /// Returns how many of the two lost requests the next primary is told of: both, in check_charge at a
+    /// failover.
     std::int64_t told() const {
         return std::string(what.mode) == "check_charge" && what.way == Way::failover ? 2 : 0;
     }
@@ -127,7 +128,7 @@ private:
     }
 };
 
-/// Of the requests that the new primary answers no more than 6 are admitted.
+/// No more than 6 of the requests that the new primary answers are admitted.
 void run(const Case& what) {
     SCOPED_TRACE(std::string(what.mode) + ", " + std::to_string(what.before) + " before, " +
                  std::to_string(what.together) + " together, way " +
@@ -135,7 +136,7 @@ void run(const Case& what) {
     AfterAFailover failover(what);
     failover.lose();
     const std::int64_t admitted = failover.admitted();
-    // What is admitted by the memory of the window that is lost is charged, and checks see it.
+    // Requests that are admitted by the memory of the lost window are charged, and checks see them.
     EXPECT_LE(admitted, std::string(what.mode) == "check_charge" ? 6 + what.together : 6U);
     EXPECT_EQ(failover.now.used(key), admitted + failover.told());
     EXPECT_EQ(failover.now.window(key).reset, failover.end + 10'000);

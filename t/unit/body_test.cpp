@@ -288,7 +288,7 @@ TEST(Body, HasTheKindOfItsType) {
     }
 }
 
-/// As many random bodies as BODIES says, or a few.
+/// Returns the number of random bodies: BODIES of the environment, or a few.
 std::uint64_t bodies() {
     const char* const told = std::getenv("BODIES");
     return told != nullptr ? std::strtoull(told, nullptr, 10) : 2000;
@@ -302,7 +302,7 @@ std::string joined(const body_model::Path& path) {
     return text;
 }
 
-/// What is wanted of a random body, and what it must be.
+/// A random body, what is wanted of it, and what the result must be.
 struct Drawn {
     explicit Drawn(Maker& maker) {
         static const std::size_t counts[] = {1, 1, 2, 5};

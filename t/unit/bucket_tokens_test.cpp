@@ -143,7 +143,7 @@ TEST(BucketTokens, TooManyYoungerOnesDieWithTheOlderOrLetThemDie) {
     EXPECT_EQ(first_end(record, now), now + 480);
 }
 
-/// As terms_at(), where the primary takes so long to answer.
+/// Returns the terms of terms_at(), for a primary whose answers take so long.
 TokenTerms far_at(Ticks at, Millis answer, Millis life = 500) {
     TokenTerms terms = terms_at(at);
     terms.answer = answer;

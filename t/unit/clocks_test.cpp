@@ -42,7 +42,7 @@ WindowRecord answered_window() {
     return record;
 }
 
-/// What one worker knows of what another one has noted at `now`, whose clock is ahead.
+/// A fact that one worker notes at `now`, and that another worker, whose clock is behind, believes or not.
 struct Known {
     const char* what;
     std::function<bool(Millis at)> believed;
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
               }}),
     [](const auto& known) { return std::string(known.param.what); });
 
-/// Nobody knows when it was sent: it may be on its way for as long again.
+/// The time at which a charge was sent is not known: the charge may be on its way for as long again.
 TEST(ClockSetBack, LeavesChargesOnTheirWay) {
     constexpr Millis patience = 5'000;
     for (const Millis back : {Millis{0}, clocks_apart, clocks_apart + 1, Millis{7'000}, Millis{3'600'000}}) {

@@ -20,13 +20,13 @@ StatusSet set_of(const Words& words) {
     return set;
 }
 
-/// Whether the word, without its `!`, names the status.
+/// Returns whether the word, without its `!`, names the status.
 bool names(const std::string& word, std::size_t status) {
     const std::string text = std::to_string(status);
     return word == text || (text.size() == 3 && word == text.substr(0, 1) + "xx");
 }
 
-/// What the documents say, word by word.
+/// Returns whether the words name the status, as the documents say it, word by word.
 bool has(const Words& words, std::size_t status) {
     bool only_exceptions = !words.empty();
     bool named = false;

@@ -1,4 +1,4 @@
-// What waits in a reader's buffer for the end of a text or of a line.
+// The buffer of a reader, in which bytes wait for the end of a text or of a line.
 
 #include "redis/unread.h"
 

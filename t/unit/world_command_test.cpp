@@ -3,7 +3,7 @@
 #include "t/world/refusal.h"
 #include "t/worlds/command.h"
 
-// What the program of random worlds is told: numbers, faults, and files of seeds.
+// The arguments of the program of random worlds: numbers, faults, and files of seeds.
 
 namespace rate_limit::world {
 namespace {
