@@ -67,7 +67,7 @@ act(do => 'ban', key => 'mona', limit => 'shared');
 is act(do => 'clear', id => $shared, limit => 'shared')->{on}, 'shared', 'what they share already can be ended by the id';
 is scalar(grep { m{^shared/} } keys %{$redis->hash('rl:!overrides')}), 0, '... in Redis, too';
 
-# What was looked up is known then, in all workers.
+# The id that was looked up is known in all workers afterwards.
 my ($looked) = grep { $_->{limit} eq 'other' } @{act(key => 'lisa')};
 act(do => 'ban', id => $looked->{id}, limit => 'other') for 1 .. 4;
 is get('lisa', '/other/x')->status, 429, 'an id of a look-up';

@@ -1,4 +1,5 @@
-# What a client says of a version that it knows changes no answer: an act that was done is never answered 304 or 412, nor is a page or a report.
+# A client's preconditions about a version that it knows change no answer: an act that was done is never answered 304 or 412, nor is a page or a
+# report.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
-# Who may act: a client that may see the console, under `manage`, by POST, with a form, from the console's own origin or without any, as curl is. All
-# else is refused with the contract's code, and nothing is done; who may not see the console is not told a name either. A GET acts never, whatever its query says.
+# A client may act if it may see the console, under `manage`, by POST, with a form, and from the console's own origin or from none, as curl does. Any other
+# request is refused with the contract's code, and nothing is done; a client that may not see the console is not told any name. A GET never acts, whatever its
+# query says.
 
 use RateLimit::Test;
 use JSON::PP;

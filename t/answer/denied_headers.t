@@ -1,5 +1,5 @@
-# What rate_limit_on_error denies has Retry-After: 1 and no other header of ours, also where a window is known; none at all
-# where headers are off.
+# A response that rate_limit_on_error denies has Retry-After: 1 and no other header of this module, also where a window is
+# known. It has none at all where headers are off.
 
 use RateLimit::Test;
 

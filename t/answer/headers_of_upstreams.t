@@ -1,4 +1,5 @@
-# What a 429 of an upstream says of a limit of its own stays as it is; other answers get the fields of this module. retry_after alone is Retry-After.
+# The headers with which an upstream's 429 describes its own limit stay as they are; other answers get the fields of this module. A `retry_after`
+# alone becomes Retry-After.
 
 use RateLimit::Test;
 

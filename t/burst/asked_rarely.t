@@ -1,5 +1,6 @@
-# Of a client whose bucket in Redis is empty a machine asks the primary more and more rarely while nothing goes back to it: after 1, 2, 4, 8 and then every
-# 10 seconds; the rest it rejects by itself. What another machine gives back, and an operator's reset there, are heard of within ten seconds.
+# A machine asks the primary less and less often about a client whose bucket in Redis is empty, while nothing is given back to the bucket: after 1, 2, 4, 8
+# and then every 10 seconds. It rejects the other requests by itself. What another machine gives back, and an operator's reset there, become known within
+# ten seconds.
 
 use RateLimit::Test;
 
@@ -16,11 +17,12 @@ my @machines = map {
 my ($here, $there) = @machines;
 $_->stand_at(1_800_000_000) for @machines;
 
-# Each worker learns that Redis does not tell it the time: of a key that is used up it would not ask.
+# Each worker first learns that Redis does not tell it the time: it would not ask about a key that is used up.
 my ($warm, %workers) = 0;
 wait_until { ++$workers{$here->get('/x', 'X-Key' => 'warm' . ++$warm)->header('X-Worker')}; keys %workers == 2 } what => 'both workers';
 
-# In each of so many seconds, or until one passes, three requests come here. Those in which one passed, and those in which the primary was asked.
+# Sends three requests here in each of so many seconds, or until one passes. Notes the seconds in which one passed, and those in which the
+# primary was asked.
 my $second = 0;
 my (@passed, @asked);
 my sub pass_seconds ($count) {

@@ -1,5 +1,6 @@
-# What a bucket shows agrees in itself, whatever it decides: Used = Limit - Remaining, Remaining 0 where it refuses a cost that could fit, and the fields of
-# both styles and all variables say the same numbers. In each store and mode, with and without a dry run, for costs that fit, do not, and never will.
+# The figures that a bucket shows agree with each other, whatever it decides: Used = Limit - Remaining, Remaining is 0 where it refuses a cost that could
+# fit, and the fields of both styles and all variables give the same numbers. This holds in each store and mode, with and without a dry run, for costs that
+# fit, that do not fit now, and that never will.
 
 use RateLimit::Test;
 

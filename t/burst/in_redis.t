@@ -34,7 +34,7 @@ my sub post ($body) {
     my $response = $machines[0]->post('/limits/key', $body, 'Content-Type' => 'application/x-www-form-urlencoded');
     return $response->status == 200 ? decode_json($response->body) : $response->status . ' ' . $response->body;
 }
-# How many tokens are taken, as the primary has it.
+# Returns how many tokens are taken, as the primary has it.
 my sub used ($key) { return POSIX::ceil(max(0, ($redis->bucket($key))[0] // 0) / 3600e9) }
 
 for my $mode (qw(slow lease)) {
@@ -79,7 +79,7 @@ for my $cost (3, 12) {
     wait_until { used("rl:after/3600b:after$cost") == ($cost < 10 ? $cost : 10) } what => 'the bucket to have it, as far as it holds that';
 }
 
-# What others have stored, and the far future.
+# The key may hold what others have stored, or a time in the far future.
 for my $garbage ('x', '9' x 16, '9' x 19, '9' x 19 . ' 1000000000') {
     $redis->cmd('SET', "rl:slow/3600b:$garbage", $garbage);
     is_deeply [map { ask('/slow/x', $garbage)->status } 1 .. 4], [200, 200, 200, 429], "'$garbage' is a full bucket";

@@ -14,7 +14,8 @@ my $nginx = RateLimit::Nginx->start(
 );
 my $begin = 1_800_000_000;
 
-# What the headers say of a request of that cost, so many seconds after the begin: status, remaining, and the three times, as seconds from then.
+# Returns what the headers say of a request of that cost, so many seconds after the begin: status, remaining, and the three times in seconds
+# from then.
 my sub answer ($uri, $after, $cost) {
     $nginx->stand_at($begin + $after);
     my $response = $nginx->get("$uri?c=$cost");

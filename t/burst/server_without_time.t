@@ -1,5 +1,5 @@
-# Where the server does not let the user's scripts call TIME, the caller tells them its own: buckets and running requests work as elsewhere, and a
-# line in the log says what the clocks must do.
+# The caller tells the scripts its own time where the server does not let the user's scripts call TIME: buckets and running requests work as
+# elsewhere, and a line in the log says what the clocks must do.
 
 use RateLimit::Test;
 

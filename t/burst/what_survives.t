@@ -1,5 +1,5 @@
-# What a bucket has is kept over a reload, and in Redis over a stop of nginx, and over a restart of Redis with its data. A `local` bucket of a new start is full, as is
-# one whose key Redis has lost.
+# The content of a bucket survives a reload; a bucket in Redis also survives a stop of nginx, and a restart of Redis with its data. A `local` bucket is full after a
+# new start, and so is a bucket whose key Redis has lost.
 
 use RateLimit::Test;
 

@@ -1,4 +1,4 @@
-# What rate_limit_console takes, and where.
+# The values that rate_limit_console takes, and where it may stand.
 
 use RateLimit::Test;
 

@@ -1,4 +1,4 @@
-# What rate_limit_report takes, where, and what cannot stand beside it.
+# The values that rate_limit_report takes, where it may stand, and what cannot stand beside it.
 
 use RateLimit::Test;
 

@@ -1,5 +1,6 @@
-# Who may see the console: clients on this machine that speak HTTP/1.1 and that no proxy speaks for, by its fields or by realip; or with from=any whom
-# nginx's own directives let in; and only by a Host that is an address, localhost or a name of the server. Each refusal says what to configure.
+# The console is for clients on this machine that speak HTTP/1.1 and for which no proxy speaks, as its fields or realip would tell; with from=any it
+# is for those whom nginx's own directives let in. The Host must be an address, localhost or a name of the server. Each refusal says what to
+# configure.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -18,7 +18,7 @@ my $nginx  = RateLimit::Nginx->start(
 my ($section) = project_file('docs/reference.md') =~ /^## Metrics\n(.*?)(?=^## |\z)/ms;
 my %table = map { /^\| `(\w+)`(?:, `\w+`)* \| (\w+) \| ([^|]*)\|/ ? ("nginx_rate_limit_$1" => {type => "$2", labels => join ',', sort($3 =~ /`(\w+)`/g)}) : () } split /\n/, $section;
 
-# What a command says of the text, on both of its outputs.
+# Returns what a command prints about the text, on both of its outputs.
 my sub said_of ($text, $command) {
     write_text(test_folder() . '/metrics', $text);
     return qx($command < ${\test_folder()}/metrics 2>&1);

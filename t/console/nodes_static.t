@@ -70,7 +70,7 @@ $gone->restart;
 wait_until { $nginx->get('/?k=' . rand); state_of($gone)->{up} } what => 'it to be up again';
 cmp_ok state_of($gone)->{since}, '>', $node->{since}, 'since it came back';
 
-# What has been counted goes on over a reload.
+# The counts continue over a reload.
 wait_until {
     my $sum = commands()->{primary};
     let_pass(0.2);

@@ -1,4 +1,5 @@
-# What the page says is what JSON says: requests, limits, nodes, writes, waits, memory, and the keys that are rejected most.
+# The page and the JSON give the same figures: requests, limits, nodes, writes, waits, memory, and the keys that are rejected
+# most.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -1,4 +1,4 @@
-# Where no limit stands anywhere the console still says so in its usual form: metrics tell the build and requests at 0, the JSON has all its members.
+# The console keeps its usual form where no limit stands anywhere: metrics tell the build and requests at 0, and the JSON has all its members.
 
 use RateLimit::Test;
 use JSON::PP;

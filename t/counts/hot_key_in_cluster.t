@@ -1,4 +1,5 @@
-# Of a cluster the log tells which key is hot for the nodes of which primary, by its address; a digested key has the id that $rate_limit_id has.
+# The log names the key that is hot for the nodes of one primary of a cluster, and names the primary by its address. A digested key has the id
+# that $rate_limit_id has.
 
 use RateLimit::Test;
 use RateLimit::HotKeys;
@@ -17,7 +18,7 @@ $hot->flood(24_000, '/x?k=hot' => 6, '/x?k=*' => 4);
 $hot->next_minute->wait_lines(1);
 my ($line) = $hot->lines;
 is_deeply [@$line{qw(limit shard store id)}], ['api', $nginx->get('/x?k=hot')->header('X-Shard'), 'main', $id], 'the primary, and the id';
-# Of the other keys a third are on this primary.
+# One third of the other keys are on this primary.
 cmp_ok abs($line->{percent} - 82), '<=', 6, 'its share there';
 is scalar($hot->lines), 1, 'of one primary';
 

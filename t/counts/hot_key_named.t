@@ -18,8 +18,8 @@ my $sent = $hot->commands($name);
 $hot->next_minute->wait_lines(1);
 my ($line) = $hot->lines;
 is_deeply [@$line{qw(limit shard store id remedy)}], ['api', $name, 'main', $id, 'mode=lease asks less'], 'limit, shard and id';
-# Of the other keys half are on this shard: 30 of 65. Some 13,000 commands, of which one in 16 counts: five deviations are 9%,
-# and what is told is rounded down.
+# Half of the other keys are on this shard: 30 of 65. Of some 13,000 commands one in 16 counts: five deviations are 9%, and
+# the share in the log is rounded down.
 cmp_ok abs($line->{percent} - 100 * 6000 / $sent), '<=', 10, 'its share';
 is $line->{commands}, $sent, 'the commands of the minute';
 is scalar($hot->lines), 1, 'one line';

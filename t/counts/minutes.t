@@ -17,7 +17,7 @@ my $nginx = RateLimit::Nginx->start(workers => 2, clock => 1, reuseport => 1, ht
 my sub page () { return decode_json($nginx->get('/limits/json')->body) }
 my sub minutes ($name) { return [map { @{$_->{minutes}} } grep { $_->{name} eq $name } @{page()->{limits}}] }
 
-# What passed, from the first minute in which something did.
+# Returns the counts of passed requests, from the first minute in which one passed.
 my sub passed ($name) {
     my @passed = map { $_->{passed} } @{minutes($name)};
     shift @passed while @passed && !$passed[0];

@@ -1,4 +1,5 @@
-# What a killed worker had running is not counted any more, nor twice; what workers of former configurations have running is, whatever the present one has of it.
+# The running requests of a killed worker are not counted any more, and nothing is counted twice. Those of workers of former configurations are counted, whatever
+# the present configuration has of their limit.
 
 use RateLimit::Test;
 use JSON::PP;

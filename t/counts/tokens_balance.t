@@ -1,5 +1,5 @@
-# Of all tokens that were fetched the console tells what became of them: spent, returned to the primary, lost with their windows, or still at
-# hand. Over two workers and a reload the sums agree.
+# The console tells what became of all tokens that were fetched: spent, returned to the primary, lost with their windows, or still at hand.
+# The sums agree over two workers and a reload.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -14,7 +14,7 @@ my %conf    = (workers => 2, reuseport => 1, http => 'add_header X-Id $rate_limi
 my $nginx   = RateLimit::Nginx->start(%conf, server => server($removed));
 my sub top () { return decode_json($nginx->get('/limits/json')->body)->{top} }
 
-# What is told of the key of an id.
+# Returns what the console tells of the key with this id.
 my sub of ($id) { return (grep { $_->{id} eq $id } @{top()->{keys}})[0] }
 my sub ask ($uri, $key, $count) { return map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count }
 

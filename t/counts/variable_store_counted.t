@@ -1,5 +1,5 @@
-# What a limit of a variable store decides counts under the store that the variable names, also where no store need be asked: at 0r/s, and where the
-# rate cannot be read. So do the keys that it rejects, by the id that a request with a window has.
+# The decisions of a limit with a variable store count under the store that the variable names, also where no store has to be asked: at 0r/s, and
+# where the rate cannot be read. The keys that the limit rejects count there too, by the id that a request with a window has.
 
 use RateLimit::Test;
 use JSON::PP;

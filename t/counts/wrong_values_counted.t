@@ -1,5 +1,5 @@
-# What cannot be checked is counted all the same: under the store "*" where a variable names no store, and under its limit where the rate cannot be
-# read. Both series are there from the first scrape.
+# A request that cannot be checked is counted all the same: under the store "*" where a variable names no store, and under its limit where the rate
+# cannot be read. Both series exist from the first scrape on.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -23,7 +23,7 @@ my $nginx = RateLimit::Nginx->start(
 my $client = $nginx->http;
 my $begin  = 1_800_000_000;    # a minute of the clock begins
 
-# All that passes so many seconds after the begin; at most that many, where it says so.
+# Returns how many requests pass so many seconds after the begin, and stops at $most.
 my sub taken ($uri, $after, $most = 1000) {
     $nginx->stand_at($begin + $after);
     my $passed = 0;
@@ -47,7 +47,8 @@ for my $store (sort keys %store) {
     }
     my %first = (0 => taken("/$store-first", 0, 1), map { $_ => taken("/$store-first", $_) } 59.999, 60);
     is most_in(60, %first), $of_windows, "$store, windows from the first request: the most in a period";
-    # Of a window of which a millisecond is left the key is gone after a second, by a clock that does not stand still. Each round has another one.
+    # The key of a window that has one millisecond left is gone after a second of real time, which does not stand still. Each round has another
+    # window.
     my ($end, %clock) = (-60);
     wait_until {
         $end += 120;

@@ -8,7 +8,8 @@ my $shards = RateLimit::Shards->start(1, replicas => 1, redis => {acl => [$acl]}
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my $app = RateLimit::Backend->start;
 
-# What nginx asks as soon as it starts counts. What the test itself asks in database 1 is nothing that is granted, up to the first INFO.
+# The counts begin here, so that they have the commands that nginx sends as soon as it starts. Until the first INFO the test itself
+# sends in database 1 no command that the user is granted.
 $_->cmd('SELECT', 1) for $shards->all;
 $shards->forget_calls;
 my $nginx = RateLimit::Nginx->start(

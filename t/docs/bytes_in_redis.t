@@ -32,7 +32,7 @@ takes('rl:core/3600:addr:203.0.113.7', 'a window');
 takes('rl:held/3600:addr:203.0.113.7', 'a window in `lease`: numbers of calls (`g:`)', 1);
 takes("rl:$_/1b:addr:203.0.113.7", 'a bucket, in each mode') for qw(core held);
 
-# Of many machines, by the scripts.
+# The scripts write the windows and slots of many machines.
 my %script = map { $_ => $redis->script(project_file("lua/$_.lua")) } qw(reserve refund hold);
 my $now    = int(time) * 1000;
 my $reset  = $now + 3_600_000;

@@ -15,7 +15,7 @@ for my $row ($section =~ /^(\| `.*)$/mg) {
 cmp_ok scalar(keys %metric), '>', 20, 'the table has metrics';
 is_deeply [grep { !$metric{"nginx_rate_limit_$_"} } map { /\bfamily\("(\w+)"/g } sources_with(qr/MetricsText/)], [], 'and all that the module writes';
 
-# What a metric and its series are called in an expression.
+# Returns the metric that an expression calls by this name, with its labels: a histogram has several series.
 sub named ($series) {
     return $metric{$series} if $metric{$series} && $metric{$series}{type} ne 'histogram';
     my ($base, $end) = $series =~ /^(\w+)_(bucket|sum|count)$/ or return undef;
@@ -24,7 +24,7 @@ sub named ($series) {
     return {labels => {%{$histogram->{labels}}, $end eq 'bucket' ? (le => []) : ()}};
 }
 
-# What is wrong with an expression, and with the labels that its words ({{label}}) name.
+# Returns what is wrong with an expression, and with the labels that its words ({{label}}) name.
 my @of_prometheus = qw(job instance);
 sub wrong_in ($expression, $words = '') {
     my (@wrong, %labels);

@@ -6,7 +6,7 @@ my %text = map { $_ => project_file($_) } documents();
 my %anchors = map { my $path = $_; $path => {map { $_ => 1 } headings($text{$path})} } keys %text;
 my (@broken, %linked);
 
-# Where a link of a document leads: the path below the project's folder.
+# Returns where a link of a document leads, as the path below the project's folder.
 sub target ($from, $to) {
     my @parts = split m{/}, $from;
     pop @parts;

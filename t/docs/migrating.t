@@ -5,7 +5,7 @@ use Time::HiRes qw(sleep);
 
 my $document = project_file('docs/migrating.md');
 
-# What nginx -t says of an http level. Where limits stand in no server, one inherits them.
+# Returns what nginx -t says of an http level. If limits stand in no server, a server is added that inherits them.
 sub told ($http) {
     $http .= "server { listen 80; }\n" if $http !~ /^server /m;
     $http =~ s/listen\s+80\b/listen unix:%%DIR%%\/socket/g;
@@ -19,7 +19,7 @@ is told(code($document, $_)), '0 ', "nginx takes $_" for @marks;
 my %ours = map { /^ours: (.*)/ ? ($1 => 1) : () } @marks;
 is_deeply [sort $document =~ /^<!-- theirs: ([\w-]+) -->$/mg], [sort keys %ours], 'and each of theirs has one of ours';
 
-# Two a second, so that a slow machine sends a whole burst before there is room for one more.
+# The rate is 2 a second here, so that a slow machine sends a whole burst before there is room for one more.
 my $app = RateLimit::Backend->start;
 my sub limiter ($whose) {
     my $text = code($document, "$whose: limit_req");

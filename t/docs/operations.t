@@ -44,7 +44,7 @@ $nginx->reload(%options, wait_old => 1);
 is_deeply [map { $nginx->get('/?key=addr:203.0.113.7')->status } 1 .. 3], [200, 200, 200], 'switched off, nothing is limited';
 is_deeply limits($nginx->get('/?key=addr:203.0.113.7')), {}, 'nor said';
 
-# What the module can log, with the pieces of long texts put together.
+# The texts that the module can log; the pieces of long texts are put together.
 my $words = join "\n", map { s/"\s*PRI\w+\s*"/u/gr =~ s/"\s+"//gr =~ s/\\"/"/gr } sources_with(qr/"/);
 my ($table) = $operations =~ /^### What the log says\n\n(.*?)\n\n/ms;
 for my $line (grep { /`/ } split /\n/, $table) {

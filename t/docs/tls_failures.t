@@ -22,7 +22,7 @@ my $cut   = RateLimit::Proxy->start(to => $redis->tls_port)->cut_after(questions
 my $mute  = RateLimit::Proxy->start(to => $redis->tls_port)->stall('answers');
 my $ssl   = "ssl on; ssl_trusted_certificate @{[$authority->file]};";
 
-# What is wrong, the server, and the lines of the block.
+# Each entry has what is wrong, the server, and the lines of the block.
 my @failures = (
     ['an unknown authority',           redis($stranger),  $ssl],
     ['a missing certificate between',  redis($unchained), $ssl],

@@ -1,4 +1,5 @@
-# What the documents show loads without a warning or a notice: conf-examples, and the examples of README.md and docs/.
+# The configurations that the documents show load without a warning or a notice: conf-examples, and the examples of README.md
+# and docs/.
 
 use RateLimit::Test;
 

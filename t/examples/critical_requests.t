@@ -10,13 +10,13 @@ my @nginx  = map {
         replace => {'~^POST:/charge  1000;' => '~^POST:/charge  10;', 'default         800;' => 'default         8;', 'rate_limit_concurrency 20' => 'rate_limit_concurrency 3'})
 } 1 .. 2;
 
-# Of one client.
+# Requests of one client fill the limit of a client.
 my @of_mona = map { $_->reach($app, '/slow', 'X-API-Key' => 'mona') } @nginx, $nginx[0];
 my $rejected = $nginx[1]->get('/', 'X-API-Key' => 'mona');
 shows $rejected, 429, {resource => 'running', limit => 3, remaining => 0}, 'a client with three that run';
 is $rejected->header('Retry-After'), 1;
 
-# Of the fleet.
+# Requests of other clients fill the limit of the fleet.
 my @others = map { $nginx[$_ % 2]->reach($app, '/slow', 'X-API-Key' => "client-$_") } 1 .. 5;
 my $shed = $nginx[0]->get('/', 'X-API-Key' => 'hubot');
 shows $shed, 503, {resource => 'fleet', limit => 8, remaining => 0}, 'the others have filled their share';
@@ -39,7 +39,7 @@ like $passed->header('RateLimit-Policy'),
     'the policies of all';
 is $passed->header('X-RateLimit-Resource'), 'smooth', 'the github headers show a limit that can be spent';
 
-# Without a key.
+# Clients without a key are limited by their address.
 my @anonymous = map { $nginx[$_ % 2]->reach($app, '/slow') } 0 .. 2;
 shows $nginx[1]->get('/'), 429, {resource => 'running', limit => 3, remaining => 0}, 'an address without a key has as many at a time';
 is $nginx[1]->get('/', 'X-API-Key' => 'mona')->status, 200, '... and clients with one have their own';

@@ -9,7 +9,8 @@ my $nginx  = start_example('models', shards => $shards, app => $model);
 
 my @json = ('Content-Type' => 'application/json');
 
-# What each limit has counted, by its name. A window by the clock of which all was given back is there, with nothing used.
+# Returns what each limit has counted, by its name. A window by the clock whose whole use was given back is still stored,
+# with nothing used.
 sub counted () {
     my %used = map { my $redis = $_; map { m{^rl:(\w+)/} && $1 ne 'answers' ? ($1 => $redis->hash($_)->{used}) : () } $redis->keys } $shards->primaries;
     return {map { $used{$_} ? ($_ => $used{$_}) : () } keys %used};
@@ -57,7 +58,7 @@ $shards->flush;
 is $nginx->post('/v1/chat/completions', '{"messages":[{"content":"fail"}]}')->status, 500, 'a server that fails';
 charged('... costs nothing but a request', requests => 1);
 
-# What clients are told.
+# The headers tell clients the limit of tokens.
 $shards->flush;
 my $told = $nginx->post('/v1/chat/completions', '{"max_tokens":5,"messages":[{"content":"one"}]}', @json, 'Authorization' => 'Bearer b');
 is $told->header('x-ratelimit-limit-tokens'), 20_000, 'the limit of tokens';

@@ -7,7 +7,7 @@ my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $app    = RateLimit::Backend->start;
 my @nginx  = map { start_example('shaping', shards => $shards, app => $app, replace => {'/var/log/nginx/shaping.log' => '%%DIR%%/shaping'}) } 1, 2;
 
-# What the log of both says of this location, once it has so many lines.
+# Returns the lines about this location in the logs of both machines, once there are so many.
 sub ends ($uri, $count) {
     my $lines = wait_until { my @all = grep { /"GET \Q$uri\E HTTP/ } map { $_->lines('shaping') } @nginx; @all == $count && \@all } what => 'the log';
     return map { [/" (\d+) decision=(\S+) delayed=(\S+) store_time=/] } @$lines;

@@ -4,7 +4,7 @@
 use RateLimit::Test;
 
 my $usage = '{"usage":{"total_tokens":42}}';
-# What a server of the three answers with, and what it says of the body that it got.
+# The answer of each of the three servers, which tells the length of the body that the server got.
 sub answer ($body) { return "Status: 200 OK\r\nContent-Type: application/json\r\nX-Length: " . length($body) . "\r\n\r\n$usage" }
 
 package Fastcgi {

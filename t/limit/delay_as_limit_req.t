@@ -19,7 +19,8 @@ my $nginx = RateLimit::Nginx->start(
 my %at_once = (all => 0, some => 2, none => 5);    # of limit_req's excess
 my $round = 0;
 
-# What limit_req does not log: the excess of those that it lets pass. None of them waits, so that each is logged in the turn in which it came.
+# Returns the excess of the requests that limit_req lets pass, which it does not log. No request waits, so the log has them in the order in
+# which they came.
 sub excesses (@lines) {
     my ($of_last, $last, %excess);
     for (@lines) {
@@ -96,7 +97,8 @@ for my $place (sort keys %at_once) {
     ok $closed->{delayed}, '... in which most wait' if $place ne 'none';
 }
 
-# And in real time, side by side: as many pass, in the order of their turns, and none before its turn.
+# Both modules are also compared in real time, side by side: as many requests pass, in the order of their turns, and none
+# before its turn.
 for my $place (qw(all theirs)) {
     $nginx->parallel(connections => 9, keepalive => 0, requests => [map { ["/$place/x?k=side&n=side-$place-$_"] } 1 .. 9]);
     my @ends = map { [split / /] } @{(wait_until { my @now = grep { /^side-$place-/ } $nginx->lines('ends'); @now == 9 && \@now } what => 'the log')};

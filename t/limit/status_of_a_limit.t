@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-# What stands in a location, and what a rejection there is answered with.
+# Each case has the lines of a location, and the status that a rejection there is answered with.
 my @cases = (
     ['rate_limit 0r/h status=503;',                                                             503],
     ['rate_limit 0r/h status=400; rate_limit_status 403;',                                      400],

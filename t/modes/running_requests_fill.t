@@ -1,5 +1,6 @@
-# Where a window would have room but for requests that run, Retry-After and the `t` of RateLimit are 1, as one of them may be over by then; Used and Reset are
-# the window's. The log says how many run. In each store and mode in which they count, alone and beside another limit, whoever finds it out.
+# Retry-After and the `t` of RateLimit are 1 where a window would have room if no requests were running, as one of them may be over by then; Used and Reset
+# are the window's. The log says how many requests run. This holds in each store and mode in which running requests count, alone and beside another limit,
+# whether Redis or memory finds it out.
 
 use RateLimit::Test;
 

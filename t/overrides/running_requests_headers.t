@@ -1,5 +1,6 @@
-# What overrides of a limit of running requests tell, and what they let run: who is allowed holds no slot and sees no headers; who is banned sees a
-# limit of 0 until the ban's end, and Redis is not asked; enforced for a share of the keys, the others are in a dry run.
+# Overrides of a limit of running requests decide what runs and what clients see. An allowed client holds no slot and sees no headers. A banned
+# client sees a limit of 0 until the ban's end, and Redis is not asked. Where a limit is enforced for a share of the keys, the others are in a dry
+# run.
 
 use RateLimit::Test;
 use JSON::PP;

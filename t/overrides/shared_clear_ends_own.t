@@ -1,5 +1,5 @@
-# Where machines share the overrides of a store, `clear` also ends one that was set on this machine alone, before a reload to `overrides shared`; the log says what
-# was, and that nothing is.
+# A `clear` also ends an override that was set on this machine alone, before a reload to `overrides shared`, where machines share the overrides of a store. The log
+# says which override there was, and that there is none now.
 
 use RateLimit::Test;
 use JSON::PP;

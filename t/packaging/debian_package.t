@@ -8,7 +8,7 @@ my $version = project_file('VERSION') =~ s/\n\z//r;
 my ($newest) = project_file('CHANGELOG.md') =~ /^## \[(\d[\d.]*)\]/m;
 ok(version->parse("v$version") >= version->parse('v' . ($newest // '0.0.0')), 'VERSION is not older than the newest release in CHANGELOG.md');
 
-# What tools/deb gives dpkg-buildpackage, by one of our own that keeps it.
+# A dpkg-buildpackage of our own keeps what tools/deb gives it.
 my $folder = test_folder();
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
 mkdir "$folder/bin" or die $!;

@@ -1,5 +1,5 @@
-# Where hiredis must be built: from the sources that HIREDIS_SRC names, without asking apt for anything; else from a source
-# package, and what is fetched, from where and how it is verified is said before apt is asked for it.
+# The sources of hiredis, where it must be built, are those that HIREDIS_SRC names, and apt is asked for nothing; else they
+# are a source package, and the build says what it fetches, from where and how that is verified, before it asks apt.
 
 use RateLimit::Test;
 

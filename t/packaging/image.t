@@ -36,7 +36,8 @@ is $config->{annotations}{'org.opencontainers.image.exposedPorts'}, '8080/tcp', 
 is qx{find $inside/var/lib/apt/lists $inside/var/cache/apt $inside/usr/share/man -type f -size +0}, '', 'nothing of apt is left, and no manuals';
 is qx{find $inside -xdev -name 'libnginx-mod*' -path '*/info/*.list' | wc -l} + 0, 1, 'no other module of nginx';
 
-# As a container engine would, without namespaces but that of mounts. MOUNTS: a shell's commands, where $root is the image's root.
+# Runs the image as a container engine would, with no namespace but that of mounts. MOUNTS: a shell's commands, where $root is the
+# image's root.
 sub container ($name, %opt) {
     my $output = write_text("$folder/$name.out", '');
     chmod 0666, $output or die $!;
@@ -59,14 +60,14 @@ my $tried = container('tried', mounts => $read_only, args => ['/docker-entrypoin
 ok $tried->wait(30), 'nginx -t ends';
 is $tried->status, 0, 'its own configuration is right, and needs nothing but /tmp' or diag output('tried');
 
-# A configuration that names neither a pid nor temporary folders.
+# This configuration names neither a pid file nor temporary folders.
 write_text("$inside/own.conf", 'load_module modules/ngx_http_rate_limit_module.so; events {} http { rate_limit_key x; server { listen 8080; rate_limit 1r/s; } }');
 my $own = container('own', args => ['/docker-entrypoint.sh', 'nginx', '-t', '-c', '/own.conf']);
 ok $own->wait(30), 'nginx -t ends';
 is $own->status, 0, '... and another configuration is right' or diag output('own');
 unlike output('own'), qr/\[(?:alert|crit|emerg)\]/, '... and can be used without rights';
 
-# As one mounts a ConfigMap.
+# The templates are mounted in the same way as a ConfigMap.
 my $templates = "$inside/etc/nginx/templates";
 mkdir "$templates/..data" or die $!;
 write_text("$templates/..data/default.conf.template", <<~'END');
@@ -122,7 +123,7 @@ ok $nginx->wait(30), 'then it ends';
 is $nginx->status, 0, '... well';
 unlike output('writable'), qr/\[(?:alert|crit|emerg)\]/, 'nothing was wrong';
 
-# What it wrote is away, and cannot be written.
+# The configuration that the first run wrote is gone, and cannot be written again.
 unlink "$inside/etc/nginx/conf.d/default.conf" or die $!;
 my $refused = container('refused', env => \%env, mounts => $read_only);
 ok $refused->wait(30), 'with a read-only root it ends where a template can be put nowhere';

@@ -6,7 +6,7 @@ use RateLimit::Test;
 my $temporary = test_folder() . '/tmp';
 mkdir $temporary or die "$temporary: $!";
 
-# What each of them starts, and how it ends.
+# Each of the programs starts these servers; %ends says how it ends.
 my $begin = <<'PERL';
 RateLimit::Certificates->authority('ours')->issue('server', 'DNS:redis.test');
 my $redis = RateLimit::Redis->start(own_time => 1, unixsocket => 1);

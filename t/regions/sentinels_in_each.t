@@ -23,7 +23,7 @@ sub ask ($region, $k) {
     return join ' ', $response->header('X-Outcome') // $response->status, $response->header('X-RateLimit-Used') // '-';
 }
 
-# What was charged to the primary of a region is known to all servers of it.
+# Waits until all servers of a region know what was charged to its primary.
 sub known ($region, $k, $used) {
     return wait_until {
         $used * $sets[$region]->servers == eval { my $sum = 0; $sum += $_->used($k, 'default/86400c') // 0 for $sets[$region]->servers; $sum }

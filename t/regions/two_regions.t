@@ -31,7 +31,7 @@ sub ask ($region, $k) {
     return join ' ', $response->header('X-Outcome'), $response->header('X-RateLimit-Used');
 }
 
-# What was charged there is known here.
+# Waits until this region knows what was charged in the other one.
 sub knows ($region, $k, $used) {
     wait_until { ($replicas[1 - $region]->used($k, 'default/86400c') // 0) == $used } what => 'the charges to arrive';
     return;

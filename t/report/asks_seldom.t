@@ -61,7 +61,7 @@ is_deeply statuses(@answers), {200 => 30}, '... for all';
 is scalar(workers_of(@answers)), 2, '... of both workers';
 is scalar($slow->commands('hmget')), 1, '... without another';
 
-# What nobody of this machine has charged is known after a second.
+# A charge of another machine is known here after a second.
 $redis->cmd('HSET', 'rl:one/3600:new', used => 7, reset => int((now + 1800) * 1000));
 wait_until { decode_json($nginx->get('/report', 'X-Key' => 'new')->body)->{rate}{used} == 7 } what => 'another machine\'s charges';
 pass 'a reading is kept for a second';

@@ -1,5 +1,5 @@
-# What a report says of a limit is what the headers of the next request show, but for that request itself: in each mode and store, with both
-# kinds of window, at 0, in the middle, at the limit, over it, and for a limit of 0. A report changes nothing.
+# A report shows of a limit what the headers of the next request show, but for that request itself: in each mode and store, with both kinds
+# of window, at 0, in the middle, at the limit, over it, and for a limit of 0. A report changes nothing.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -26,7 +26,7 @@ my sub is_next ($limit, $rate, $used, $what) {
     return;
 }
 
-# So that no window of the clock ends meanwhile.
+# The test waits until no window of the clock can end before it is over.
 wait_until { time % 3600 < 3600 - patience(20) } what => 'the next hour', timeout => 60;
 for my $limit (@limits) {
     is_next($limit, '5r/h', 0, 'at 0');

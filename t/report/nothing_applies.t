@@ -1,4 +1,4 @@
-# Where no limit applies, or rate_limit_bypass lifts all, a report is 404 with a message, as of an API without limits. A limit whose key or rate
+# A report is 404 with a message, as of an API without limits, where no limit applies or rate_limit_bypass lifts all. A limit whose key or rate
 # is empty is left out, and the rate is then that of the first line that applies.
 
 use RateLimit::Test;

@@ -1,4 +1,4 @@
-# What ends before the access phase is never limited: return, rewrite with redirect, a request that is
+# A request that ends before the access phase is never limited: by return, by a rewrite with a redirect, or because it is
 # malformed.
 
 use RateLimit::Test;

@@ -1,5 +1,5 @@
-# What one evaluation of a limit matches is no `$1` of the next: clients whose keys are captures of the location stay apart,
-# whatever a map of bypass, dry run or rate has matched before.
+# The matches of one evaluation of a limit are no `$1` of the next: clients whose keys are captures of the location stay
+# apart, whatever a map of bypass, dry run or rate has matched before.
 
 use RateLimit::Test;
 

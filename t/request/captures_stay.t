@@ -1,5 +1,6 @@
-# What a location's regular expression captured stays as it was for the rest of the request, whatever expressions of maps a
-# limit evaluates: in the upstream's address, in a header field and in the access log's name, before and after the response.
+# The captures of a location's regular expression stay as they were for the rest of the request, whatever expressions of maps
+# a limit evaluates: in the upstream's address, in a header field and in the access log's name, before and after the
+# response.
 
 use RateLimit::Test;
 

@@ -15,7 +15,7 @@ my $nginx  = RateLimit::Nginx->start(
 my ($primary, $replica) = ($shards->primary, $shards->replica);
 my @client = ('X-Key' => 'k');
 
-# What is used up is known from memory.
+# A limit that is used up is known from memory.
 for (['/x', 'early', 0], ['/late/x', 'last', 1]) {
     my ($uri, $name, $reads) = @$_;
     is $nginx->get($uri, @client)->status, 200, "$uri: the first request passes";

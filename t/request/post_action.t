@@ -1,6 +1,6 @@
-# What a response costs, and whether it is free, is decided by the status that the client got: post_action, which runs
-# another location in the same request before it is logged, changes neither. Nor does it make a request free whose client
-# left before there was any.
+# The status that the client got decides what a response costs, and whether it is free. The location that post_action runs in
+# the same request, before it is logged, changes neither. It does not make a request free either whose client left before
+# there was a status.
 
 use RateLimit::Test;
 

@@ -14,13 +14,13 @@ my $returned;                  # what has ever been given back, as the last answ
 # A receipt is its mark, and perhaps when it was made.
 sub words ($mark, $at) { return defined $mark ? ($mark >> 32, $mark & 0xffff_ffff, $at // 0) : ('') x 3 }
 
-# What has just been taken, so much of it missing after that at so many nanoseconds.
+# Returns the mark of a cost that was taken just now, at so many nanoseconds, after which so much is missing.
 sub mark ($ns, $missing) {
     use integer;
     return $now * $second + $ns + $missing + $returned;
 }
 
-# At $now and so many nanoseconds, which are whole microseconds.
+# Calls the script at $now and so many nanoseconds, which must be whole microseconds.
 sub at ($ns, $want, %how) {
     my ($seconds, $rest) = ($now + int($ns / $second), $ns % $second);
     my $answer = $redis->ask('EVALSHA', $bucket, 1, 'k', $how{token} // $token, $how{fill} // $fill, $want, $how{least} // $want,
@@ -31,7 +31,7 @@ sub at ($ns, $want, %how) {
     die 'not its time' if $time != $seconds * 1_000_000 + $rest / 1000;
     return $answer;
 }
-# Without its sign.
+# Returns what is stored, without its sign.
 sub stored () {
     my $bytes = $redis->cmd('GET', 'k') // return;
     my ($full, $longest) = unpack 'Q>3', $bytes;

@@ -17,7 +17,7 @@ sub charge ($cost, %at) {
     return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $time, $proposed, $latest);
 }
 
-# The same, of a window that is to have so much at least without that.
+# Charges like charge(), for a window that must have at least $least without this cost.
 sub raise ($least, $cost, $proposed = $reset) { return $redis->ask('EVALSHA', $charge, 1, 'k', $cost, $now, $proposed, $latest, $least) }
 
 sub hold (@fields) { return $redis->hold_only('k', 500_000, @fields) }

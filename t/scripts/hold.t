@@ -14,7 +14,7 @@ sub ask ($me, $number, $want, %how) {
     return $redis->ask('EVALSHA', $hold, 1, 'k', $me, $number, $how{limit} // 20, $want, $how{least} // 1,
         $how{ttl} // $ttl, int($at / 1000), $at % 1000 * 1000);
 }
-# What machines have; and the sum of it, where it is stored.
+# Returns what each machine has; stored_sum() returns the sum, where it is stored.
 sub stored () {
     my %fields = %{$redis->hash('k')};
     delete $fields{'+'};

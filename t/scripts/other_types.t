@@ -19,7 +19,8 @@ my %held   = (
 my %words = (charge => 2, reserve => 3, repair => 2, refund => 2, bucket => 7, hold => 3);
 my %own   = (bucket => 'string', map { $_ => 'hash' } qw(charge reserve repair refund hold));
 
-# What the answer begins with, and the type that is there then: by default that of the script, which says then that it has replaced another.
+# Each call has the begin of its answer, and the type of the key afterwards: by default the script's own, and then the answer says that the
+# script has replaced another.
 my %calls = (
     'a charge'                      => [['charge',  3, @times],                              [3, $times[1]]],
     'a reservation'                 => [['reserve', 10, 3, 1, @times],                       [3, 3, $times[1]]],

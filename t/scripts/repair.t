@@ -12,10 +12,10 @@ my $reset    = $now + 1_800_000;
 
 sub repair (%at) { return $redis->ask('EVALSHA', $repair, 1, 'k', $at{now} // $now, $at{proposed} // $proposed, $latest) }
 
-# A key of these fields, with an expiry unless it is undef.
+# Stores a key of these fields, with an expiry unless it is undef.
 sub hold ($expiry, @fields) { return $redis->hold_only('k', $expiry, @fields) }
 
-# What repair answers and what is stored afterwards agree.
+# The answer of repair and the window that is stored afterwards agree.
 sub repairs_to ($used, $reset, $name) {
     is_deeply repair(), [$used, $reset], $name;
     is_deeply $redis->hash('k'), {used => $used, reset => $reset}, "$name: stored";

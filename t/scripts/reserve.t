@@ -9,7 +9,7 @@ my $period  = 3_600_000;
 my $reset   = $now + $period;
 my $latest  = $reset + 60_000;
 
-# Of a limit of 10, at $now unless told; the proposal is a period ahead.
+# Reserves of a limit of 10 at $now, unless told; the proposal is a period ahead.
 sub reserve ($want, $least, %at) {
     my $time = $at{now} // $now;
     my $proposed = $at{proposed} // $time + $period;

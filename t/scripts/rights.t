@@ -86,7 +86,7 @@ for my $script (sort keys %calls) {
             my $answer = $nginx->ask(@command);
             my @called = grep { !/^(?:evalsha|config|info)/ } map { /^cmdstat_([\w|]+)$/ ? $1 : () } sort keys %{$redis->info('commandstats')};
             my @rights = map { my $one = $_; [$one], map { [$one, $_] } grep { $_ gt $one } @called } @called;
-            # What is asked only where another right is lacking: the undoing of a new window.
+            # The undoing of a new window is asked for only where another right is lacking.
             push @rights, ['pexpire', 'hdel'] if grep { $_ eq 'pexpire' } @called;
             for my $lacks (@rights) {
                 begin @{$begins{$state}};

@@ -7,7 +7,7 @@ my ($simulator) = qx{make --no-print-directory -s -C '$root' simulator 2>&1} =~ 
 my $file = test_folder() . '/schedule';
 my $told = test_folder() . '/told';
 
-# What the simulator prints, its status, and what it tells on stderr.
+# Returns what the simulator prints, its status, its signal, and what it tells on stderr.
 sub simulated (@words) {
     my $printed = qx{'$simulator' @{[map { "'$_'" } @words]} 2>'$told'};
     return ($printed, $? >> 8, $? & 127, read_text($told));

@@ -1,5 +1,4 @@
-# What Redis holds is put right: scripts flushed, keys deleted, resets that cannot be, windows that have
-# closed.
+# Wrong contents of Redis are put right: scripts flushed, keys deleted, resets that cannot be, windows that have closed.
 
 use RateLimit::Test;
 

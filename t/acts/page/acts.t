@@ -1,5 +1,6 @@
-# What acts came to is a page where HTML is asked for: in words, with the windows of the key, the limit's override, and a form for each act that may follow.
-# What is posted comes back as text alone; the key itself is not shown, but under keys=plain: it is in hidden fields, for the acts that follow.
+# The result of an act is a page where HTML is asked for: it says the result in words, and shows the windows of the key, the limit's override, and a form
+# for each act that may follow. Posted text is shown as text, never as HTML. The key itself is shown only under keys=plain, because hidden fields then hold
+# it for the next acts.
 
 use RateLimit::Test;
 

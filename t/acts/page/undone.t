@@ -41,7 +41,7 @@ is kind(), '', '... and nothing is left';
 my $cleared = post('do=clear&limit=core&key=mona');
 unlike $cleared->body, qr/Undo/, 'where nothing was changed, nothing can be undone';
 
-# What was before comes back.
+# Undoing an override brings back the override that it replaced.
 post('do=allow&limit=core&key=mona&for=20m&reason=a%3C100%25');
 my $replaced = post('do=ban&limit=core&key=mona&for=10m');
 is line(press($replaced->body, 'Undo')), 'Allowed.', 'the override of before';
@@ -68,7 +68,7 @@ for my $case (['Switch off', 'off', 'Switched off.'], ['Enforce', 'enforce100', 
 is line(post('do=off&limit=core')), 'Switched off.', 'without "ask" it is done at once';
 post('do=clear&limit=core');
 
-# All limits.
+# An act without a limit is for all limits of the key.
 my $all = press(post('key=lisa')->body, 'Ban');
 is line($all), 'Banned. Under 3 limits.', 'all limits of a key';
 is kind(), 'ban ban ban', '... are banned';
@@ -84,7 +84,7 @@ my $here = press($row, 'Ban');
 is line($here), 'Banned. On this machine alone.', 'a ban says that it is of this machine alone';
 is line(press($here->body, 'Undo')), 'The override has ended. On this machine alone.', '... and so does its undoing';
 
-# What is seen first.
+# The figures of the last minutes come first on the page.
 get('x', '/b/y') for 1 .. 3;
 my $page = $nginx->get('/limits/')->body;
 like $page, qr{<th scope="col">Limit</th><th scope="col" class="n">Passed in 5 min</th><th scope="col" class="n">Rejected in 5 min</th>}, 'the last minutes come first';

@@ -1,5 +1,5 @@
-# What waits here for its primary when its window is reset is not sent any more; what runs is charged after it. Nothing is given back twice: what is used
-# is never below 0, nor more than what was admitted since, or ran.
+# Charges that wait here for their primary are not sent any more when their window is reset; running requests are charged after the reset. Nothing is
+# given back twice: the used amount is never below 0, and never above what has been admitted since the reset or was running then.
 
 use RateLimit::Test;
 use JSON::PP;

@@ -34,7 +34,7 @@ for my $uri ('/auto', '/fixed') {
         my $end = monotonic() + $seconds;
         while (monotonic() < $end) { ask($_) for 0 .. $#clients }
     }
-    # A client that comes to each machine again when the tokens there are about to die.
+    # This client comes to each machine again when the tokens there are about to expire.
     my sub hoard ($seconds) {
         my $end = monotonic() + $seconds;
         while (monotonic() < $end) {
@@ -51,12 +51,12 @@ for my $uri ('/auto', '/fixed') {
     diag sprintf '%s: %d of %d requests passed in %.2f s; %d calls of Redis', $uri, $count, $requests, $full, $calls;
     diag join ' ', map { "$_ $source{$_}" } sort keys %source;
     cmp_ok $count, '>=', min(0.4 * ($burst + $rate * $full), $requests / 4), "$uri: much of what may pass does";
-    # Where requests come slowly, what dies unspent has to be fetched again.
+    # Tokens that expire unspent have to be fetched again where requests come slowly.
     cmp_ok $calls, '<=', max($count / 4, 2 * @machines * $full / $life), '... with few calls of Redis';
     is scalar(keys %of), 3, '... on all machines';
     for (1 .. 2) { hoard(1.1 * $burst / $rate); flood(0.2) }
 
-    # What passed may have been taken at any time while it was waited for.
+    # The tokens of a request that passed may have been taken at any time while its answer was awaited.
     my ($most, $least) = (-9**9, undef);
     for my $n (0 .. $#passed) {
         my $from = $n - $rate * $passed[$n][0];

@@ -1,5 +1,5 @@
-# Where a machine knows that Redis has a bucket with room, a plain command takes the cost, and no script. Whatever has become of the bucket
-# meanwhile, no more passes than it had, and nobody is kept from what it has.
+# A plain command takes the cost, and no script, where a machine knows that the bucket in Redis has room. Whatever has happened to the
+# bucket meanwhile, no more passes than the bucket had, and no client is refused what the bucket has.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -49,11 +49,11 @@ is limits(ask($other, $key))->{used}, 16, 'another machine knows of it';
 is ask($one, $key, 0)->status, 200, 'a cost of nothing';
 is taken($key), 16, '... takes nothing';
 
-# What was given back, while the plain commands' key lives.
+# The cost of an exempt request is given back while the key of the plain commands lives.
 is $one->get('/x', 'X-Key' => $key, 'X-Cost' => 4, 'If-None-Match' => '*')->status, 304, 'what is exempt';
 wait_until { taken($key) == 16 } what => 'its cost to go back';
 
-# Others have taken nearly all: it does not fit, and is not taken in part.
+# A cost that no longer fits, because others have taken nearly all, is not taken in part.
 ($key, $answer) = plainly(cost => 6, then => sub ($, $key) { ask($other, $key, 95) });
 is $answer->status, 429, 'what another machine has taken is not there';
 is taken($key), 96, '... and nothing was taken in part';
@@ -92,7 +92,7 @@ is_deeply [$answer->status, taken($key)], [200, 7], 'so is another type';
 ($key, $answer) = plainly(cost => 7, then => sub ($name, $) { $redis->hold_bucket($name, 1e17, 100 * $minute, 90_000) });
 is_deeply [$answer->status, taken($key)], [429, 100], 'the far future is an empty one';
 
-# It has been full since.
+# The bucket has been full since the machine last knew of it.
 ($key, $answer) = plainly(before => [50], cost => 7, then => sub ($name, $) { $redis->hold_bucket($name, -3600e9, 100 * $minute, 90_000) });
 is_deeply [$answer->status, taken($key)], [200, 7], 'a bucket that has been full counts from now';
 is ask($other, $key, 94)->status, 429, '... and not from then';
@@ -119,7 +119,7 @@ is $of{'/half'} + $of{'/double'} + $of{'/x'}, 200, 'limits that share it take as
 cmp_ok $of{'/half'}, '<=', 50, '... the least no more than it holds';
 cmp_ok $of{'/half'} * 2, '<=', $of{'/x'} + 2, '... and as fast as the others';
 
-# What others take may leave the key a shorter life than the bucket takes to be full.
+# A cost that others take may leave the key a shorter life than the bucket takes to be full.
 for my $try (1 .. 50) {
     my $client = "long$try";
     ask($one, $client, 1, '/long');

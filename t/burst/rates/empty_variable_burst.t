@@ -1,5 +1,5 @@
-# Where a variable burst is empty the limit is a window that is charged before the request, as a bucket is, although the block's mode is check_charge: a request
-# that runs is in Redis, and a cost that does not fit is rejected. So it is where the bucket leases: the window takes no tokens in advance.
+# A limit whose variable burst is empty is a window that is charged before the request, as a bucket is, although the block's mode is check_charge: Redis knows
+# of a running request, and a cost that does not fit is rejected. The same holds where the bucket leases: the window takes no tokens in advance.
 
 use RateLimit::Test;
 
@@ -16,7 +16,7 @@ my $nginx   = RateLimit::Nginx->start(
         location /refund { rate_limit 4r/h name=refund store=main mode=charge_refund; proxy_pass http://%%UP%%; }',
 );
 
-# Of a request that runs: what Redis has of it; and the status of the next one, for which there is not enough.
+# Returns what Redis has of a running request, and the status of the next request, for which too little is left.
 my sub seen ($limit) {
     my $open = $nginx->reach($backend, "/$limit/slow?c=3");
     my $used = $redis->used('all', "$limit/3600");

@@ -25,7 +25,7 @@ my sub ask ($client, $uri) {
     return [outcome($response), limits($response)->{retry_after}, $sent, monotonic()];
 }
 
-# Of another machine the local bucket is another one.
+# The local bucket of another machine is a different bucket.
 my @uris = ('/local', '/local_cost', '/redis', '/redis_cost', '/lease');
 my (%refused, %passed);
 for my $uri (@uris) {

@@ -1,4 +1,5 @@
-# What a killed worker had running does not count any more: its slots are free within a second, here and on other machines, and no more than those.
+# The running requests of a killed worker do not count any more: their slots are free within a second, here and on other machines, and no more
+# slots than those.
 
 use RateLimit::Test;
 use List::Util qw(min);

@@ -19,7 +19,7 @@ refuses("rate_limit_bypass $_->[0];", "rate_limit_bypass $_->[0]", qr/the consta
 refuses("rate_limit_bypass \$arg_a\nreturn 403;", 'return 403',
     qr/the constant "return" $beside; is a ";" missing before it\?/, 'a missing semicolon');
 
-# What an error shows is accepted.
+# The form that the error message shows is accepted.
 accepts('geo $free { default 0; 10.0.0.0/8 1; } server { listen unix:%%DIR%%/socket; rate_limit_bypass $free; }');
 accepts("rate_limit_bypass \$arg_a; server { listen unix:%%DIR%%/socket; rate_limit_bypass $_; }") for 'off', '0', '""';
 

@@ -5,7 +5,7 @@ use RateLimit::Test;
 
 my $listen = 'listen unix:%%DIR%%/socket;';
 
-# As parameter and as directive; $written is how the configuration has the key.
+# Tests a key both as a parameter and as a directive; $written is the key as the configuration has it.
 sub both ($says, $key, $written, $pattern) {
     my ($word) = $written =~ /^"/ ? $written =~ s/^"/"key=/r : "key=$written";
     $says->("server { $listen location / { rate_limit 1r/s $word; } }", 'rate_limit 1r/s', $pattern->("key=\$$key"), $word);

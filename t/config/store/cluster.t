@@ -10,7 +10,7 @@ for my $text ($cluster, 'cluster 127.0.0.1 127.0.0.2:7000 [::1]:1', "$cluster; c
     accepts_quietly("rate_limit_redis main { $text; } $server", $text);
 }
 
-# What is wrong, where, and what nginx says.
+# Each entry has the wrong line, the place that the error names, and the error that nginx reports.
 my @bad = (
     ['cluster', 'cluster', qr/"cluster" needs an address: cluster HOST:PORT …/],
     ["$cluster; cluster 127.0.0.2:1 127.0.0.1:1", '127.0.0.2:1', qr/duplicate address "127.0.0.1:1" of "cluster": name each once/],

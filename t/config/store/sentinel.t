@@ -20,7 +20,7 @@ for my $text (@good) {
     accepts_quietly("rate_limit_redis main { $text; } $server", $text);
 }
 
-# What is wrong, where, and what nginx says.
+# Each entry has the wrong line, the place that the error names, and the error that nginx reports.
 my @bad = (
     [$shard, '}', qr/"rate_limit_redis main" has "master=" and no sentinels to ask for it: add "sentinel HOST:PORT …"/],
     ['sentinel 127.0.0.1:1', '}', qr/"rate_limit_redis main" has no shard: add "shard NAME master=MASTER"/],

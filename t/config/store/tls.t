@@ -40,7 +40,7 @@ my @bad = (
 );
 refuses("rate_limit_redis main { $shard; $_->[0]; } $server", $_->[1], $_->[2], $_->[0]) for @bad;
 
-# What may be a key, or have the PIN of one, is not repeated: neither by this module nor by nginx.
+# A value that may be a key, or may have the PIN of one, is not repeated in errors, neither by this module nor by nginx.
 my $secret = 'MC4CAQAwBQYDK2VwBCIEIJ';
 for my $directive ('ssl_trusted_certificate', 'ssl_certificate', 'ssl_certificate_key') {
     for my $value ("data:$secret", "data:-----BEGIN PRIVATE KEY-----\\n$secret", "engine:pkcs11:pin-value=$secret", "store:pkcs11:pin-value=$secret",

@@ -31,7 +31,7 @@ my @anywhere = (
     map { my $name = $_; map { "rate_limit_$name $_;" } @{$values{$name}} } sort keys %values,
 );
 
-# What a limit needs stands at the level above, so that the directive under test is not a second one.
+# The directives that a limit needs stand at the level above, so that the directive under test is not a second one.
 my $above = "$store rate_limit_key \$arg_k; rate_limit_store main;";
 my $quiet = "server { listen unix:%%DIR%%/socket; location /limited { $limit } }";
 for my $text (@anywhere) {

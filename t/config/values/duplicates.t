@@ -1,4 +1,4 @@
-# What is said twice is refused: directives of one level, parameters of one line, and limits of one window.
+# Duplicates are refused: directives of one level, parameters of one line, and limits of one window.
 
 use RateLimit::Test;
 

@@ -27,7 +27,7 @@ refuses("rate_limit_redis main { $shard\nprefix x; }", 'prefix x', qr/unknown or
 refuses("rate_limit_redis main { prefix x\n$shard; }", $shard, qr/"prefix" in "rate_limit_redis" takes one value: "prefix VALUE;"$question/,
     'prefix, shard');
 
-# Not of what is only a wrong value.
+# The error does not ask for a semicolon where only a value is wrong.
 for my $text ('rate_limit off=1', 'rate_limit 5r/s Key=$arg_k', 'rate_limit 5r/s 200', 'rate_limit_headers on', 'rate_limit_exempt_status x',
     'rate_limit_exempt_status 304 9xx', 'rate_limit_bypass on') {
     refuses("$text;", $text, qr/^(?!.*missing)/);

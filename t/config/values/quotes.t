@@ -17,7 +17,7 @@ quoted('rate_limit 5r/s key="$arg_k $arg_l"', 'key="$arg_k', '"key=$arg_k ..."')
 quoted("shard a $_->[0]", $_->[0], $_->[1], 'rate_limit_redis main { ', ' }') for
     ['primary="127.0.0.1:1"', '"primary=127.0.0.1:1"'], [q(replica='127.0.0.1:1'), q('replica=127.0.0.1:1')], ['weight="1"', '"weight=1"'];
 
-# What an error shows is accepted, and so are quotes within a value.
+# The form that the error message shows is accepted, and so are quotes within a value.
 accepts("server { listen unix:%%DIR%%/socket; location / { rate_limit 5r/s $_; } }", $_)
     for '"key=$arg_k"', q('key=$arg_k'), '"key=$arg_k $arg_l"', 'key=$arg_k"$arg_l"', 'key=$arg_k\'';
 accepts('rate_limit_redis main { shard a "primary=127.0.0.1:1" \'replica=127.0.0.1:2\' "weight=1"; }');

@@ -1,9 +1,10 @@
-# Of the replicas that a cluster names the near one is read; while it is cut off the far one is, and it is read again when it is back.
+# The near one of the replicas that a cluster names is read; while it is cut off the far one is, and the near one is read again when
+# it is back.
 # nightly
 
 use RateLimit::Test;
 
-# Nothing is asked for here that the nodes do among themselves.
+# This test needs nothing that the nodes do among themselves, so their timeout is long.
 my $cluster  = RateLimit::Cluster->start(primaries => 1, replicas => 2, node_timeout => 60_000);
 my @replicas = $cluster->replicas;
 my @proxies  = RateLimit::NearReplica->before(map { $_->port } @replicas);

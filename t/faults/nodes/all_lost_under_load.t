@@ -17,10 +17,10 @@ $shards->wait_synced;
 my $traffic = RateLimit::Traffic->start($nginx, connections => 16, uris => [qw(/x /deny /full)]);
 my %limit = (timeout => 1.5);
 
-# What is used up is known without them.
+# A window that is used up needs no nodes: memory knows it.
 sub checked (@seen) { return grep { $_->{uri} ne '/full' && $_->{outcome} !~ /ERROR/ } @seen }
 
-# Nobody is left: those that ask now are answered at once.
+# No node is left: requests are answered at once.
 sub nobody ($what) {
     wait_until {
         my $last = $traffic->mark;
@@ -63,7 +63,7 @@ $traffic->stop;
 $nginx->stop;
 is $traffic->unanswered, 0, 'every request got a response';
 
-# A cause is a line without its counts: which node or limit, and what.
+# The cause of a line is its text without counts: which node or limit, and what.
 my %lines;
 for (split /\n/, $nginx->error_log) {
     my ($second, $line) = /^(\S+ \S+) \[(?:error|warn|crit|alert|notice)\] .*?(rate limit.*)/ or next;

@@ -1,4 +1,4 @@
-# Of a near replica and a far one the near one is read; while it is cut off the far one is, and it is read again when it is back.
+# The near one of two replicas is read; while it is cut off the far one is, and the near one is read again when it is back.
 
 use RateLimit::Test;
 

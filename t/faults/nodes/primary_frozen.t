@@ -31,7 +31,7 @@ requests(40);
 $nginx->wait_log(qr/are in doubt/);
 requests(40);
 $primary->thaw;
-# What was in doubt had arrived: the server finds it when it wakes up.
+# The charges in doubt had arrived: the server executes them when it wakes up.
 wait_until { $primary->used('k') == $admitted } what => 'what was in doubt and what waited';
 $nginx->stop;
 is $primary->used('k'), $admitted, 'nothing is sent twice, nothing is lost';

@@ -8,12 +8,13 @@ my $redis   = RateLimit::Redis->start;
 my $replica = RateLimit::Redis->start(replica_of => $redis);
 my $cluster = RateLimit::Cluster->start(node_timeout => 15_000);
 my $backend = RateLimit::Backend->start;
-# Where the store is: the primary and the replicas of a key, and the values of rate_limit_on_error that are tried there.
+# Each store has the primary and the replicas of a key, and the values of rate_limit_on_error that are tried there.
 my %places = (
     main  => [sub ($) { ($redis, $replica) }, qw(allow deny local)],
     fleet => [sub ($key) { ($cluster->primary_of($key), $cluster->replicas_of($key)) }, 'deny'],
 );
-# Of each kind: its line, its keys, what they hold, the script that writes it, and whether requests ask Redis anew when they are known there.
+# Each kind has its line, the end of its keys, their type, the script that writes it, and whether requests ask Redis anew when the key is
+# known there.
 my %kinds = (
     window => ['rate_limit 1000r/h',                     '3600',  'hash',   'charge',  1],
     refund => ['rate_limit 1000r/h mode=charge_refund',  '3600',  'hash',   'reserve', 1],

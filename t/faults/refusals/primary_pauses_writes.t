@@ -34,7 +34,7 @@ my $tries = connections() - $before;
 my $while = $admitted - $sent;
 cmp_ok $while, '>', 3 * $tries, "$while requests passed meanwhile";
 $redis->cmd(qw(CLIENT UNPAUSE));
-# What is in doubt may be stored, too, so that the sum of both says nothing of what waits.
+# Charges in doubt may be stored, too, so the sum of both tells nothing of the charges that wait.
 wait_until { traffic(1); $nginx->waiting == 0 && stored() + in_doubt() >= $admitted } timeout => 20, what => 'what waited';
 $nginx->stop;
 my $lost = in_doubt();

@@ -26,7 +26,8 @@ for my $replicas (0, 1) {
         my @responses = map { $client->get('/many', 'X-Key' => 'k') } 1 .. $count;
         return is_deeply statuses(@responses), {200 => $count}, "$count requests pass";
     }
-    # All charges but those that were on their way when their connection was lost, as the log has told.
+    # Tells whether all charges are stored but those that were on their way when their connection was lost, as the log has
+    # told.
     my sub all_stored () {
         my ($doubt) = ($nginx->error_log // '') =~ /.*\((\d+) in doubt so far\)/s;
         return $primary->used('k', 'many/3600') == $many - ($doubt // 0);
@@ -54,7 +55,7 @@ for my $replicas (0, 1) {
         passes(5);
         wait_until { ($primary->info('errorstats')->{"errorstat_$word"} // '') =~ /=(\d+)/ && $1 >= 3 }
             what => 'more tries';
-        # What is on its way just then makes that an outage, over in a moment.
+        # A command that is on its way just then makes the lost connection an outage, which is over in a moment.
         $primary->drop_clients;
         wait_until { $client->get('/probe', 'X-Key' => 'k')->status == 200 } what => 'the node to be up';
         over_limit();

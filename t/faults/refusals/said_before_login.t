@@ -1,4 +1,4 @@
-# What a server says to a new connection before it closes it is in the log: over TLS, before a reset that comes while our greeting is unread, and
+# The log has what a server says to a new connection before it closes it: over TLS, before a reset that comes while our greeting is unread, and
 # where a real server has no room.
 
 use RateLimit::Test;
@@ -30,7 +30,7 @@ for my $store (qw(tls unread)) {
     pass "$store: its words are told";
 }
 
-# A real one: this test's own connection is the only one that it takes.
+# A real server takes no other connection than this test's own.
 for my $password (undef, 'x') {
     my $redis = RateLimit::Redis->start(args => ['--maxclients', 1], defined $password ? (password => $password) : ());
     my $other = RateLimit::Nginx->with_limit('1000r/h', redis_block('main', $redis, timeouts('9s') . (defined $password ? ' password x;' : '')), key => 'k');

@@ -20,7 +20,8 @@ my $nginx = RateLimit::Nginx->start(
         add_header X-Outcome $rate_limit_status always; location / {}',
 );
 my sub ask ($store) { return outcome($nginx->get('/x', 'X-Key' => 'mona', 'X-Store' => $store)) }
-# What the server says to that user: its words change with its version. A script's error goes on with its digest and line.
+# Returns what the server says to that user: its words change with its version. The error of a script continues with its
+# digest and line, which are cut off.
 my sub said_to ($user, @command) {
     my $client = bless {port => $redis->port}, 'RateLimit::Redis';
     $client->cmd('AUTH', $user, 'secret');

@@ -1,8 +1,9 @@
-# Of the replicas that sentinels name the near one is read; while it is cut off the far one is, and it is read again when it is back.
+# The near one of the replicas that sentinels name is read; while it is cut off the far one is, and the near one is read again when
+# it is back.
 
 use RateLimit::Test;
 
-# Nothing is asked for here that sentinels do.
+# This test needs nothing that sentinels decide, so down_after is long.
 my $set      = RateLimit::Sentinels->start(down_after => 60_000);
 my @replicas = $set->replicas;
 my @proxies  = RateLimit::NearReplica->before(map { $_->port } @replicas);

@@ -5,7 +5,7 @@ package RateLimit::NearReplica;
 #   my ($near, $far) = RateLimit::NearReplica->before(@ports);    # a RateLimit::Proxy each, to the replicas that listen there
 #   RateLimit::NearReplica->read($block, $near, $far);            # tests it: $block is the rate_limit_redis "main" that they are in
 #
-# Where reads went is told by the console's counts of commands, not by how long they took.
+# The console's counts of commands tell where reads went; the time that reads took does not.
 
 use v5.36;
 
@@ -15,7 +15,7 @@ use RateLimit::Nginx;
 use RateLimit::Proxy;
 use RateLimit::Wait;
 
-# So far away that no stall of a busy machine lets the far one look nearer.
+# The distance is so great that no stall of a busy machine lets the far one look nearer.
 use constant {DISTANCE => 0.1, REQUESTS => 200, FEW => 4};
 
 sub before ($class, $near, $far) {

@@ -58,7 +58,7 @@ sub received ($self, $conn) {
     return $client->send("garbage\r\n" x 10) if $self->way eq 'garbage';
     Net::SSLeay::BIO_write($client->{in_bio}, $bytes);
     my $ended = 0;
-    # What is sent to the server may end both connections, and then the session is freed.
+    # Sending to the server may end both connections, and then the session is freed.
     while ($client->{ssl}) {
         my ($text, $result) = Net::SSLeay::read($client->{ssl}, 16_384);
         if (defined $text && length $text) {

@@ -37,7 +37,7 @@ for my $where (qw(local-charge_refund local-lease main-charge_refund main-lease)
 is $nginx->count_log(qr/"local-lease" exceeded: a cost of 11 is above the whole limit, 0 used of 10 in 3600 s/), 1, 'logged';
 is $nginx->count_log(qr/"local-lease" exceeded: a cost of 1000000000 is above .* 3 used/), 1, 'with the cost';
 
-# What others used is known to Redis alone.
+# Redis alone knows what other machines have used.
 my $reset = (time + 1800) . '000';
 $redis->cmd('HSET', "rl:main-$_/3600:others", used => 6, reset => $reset) for qw(charge_refund lease);
 for my $mode (qw(charge_refund lease)) {

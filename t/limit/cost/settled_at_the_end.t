@@ -41,7 +41,7 @@ for (@cases) {
     my @used = map {
         my $count = $_;
         my $used  = limits($nginx->get($uri))->{used};
-        # What post_action runs may last longer than the response.
+        # The location that post_action runs may last longer than the response.
         wait_until { @ends = grep { m{^$uri } } $nginx->lines('ends'); @ends == $count } what => 'the end of the request';
         $used;
     } 1 .. 3;

@@ -1,5 +1,5 @@
-# Where the variable of a rate, of a burst or of a number of running requests is empty or `off`, the limit does not apply (an empty burst leaves windows);
-# a burst of 0 is an error of the value.
+# A limit does not apply where the variable of its rate, of its burst or of its number of running requests is empty or `off`; an empty burst, however,
+# makes the limit a window. A burst of 0 is an error of the value.
 
 use RateLimit::Test;
 

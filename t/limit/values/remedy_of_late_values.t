@@ -1,5 +1,5 @@
-# What the log advises for a value that is not there in time helps: by what the value is made of, also through maps, not by the phase alone. A request's
-# body is read in neither phase, a response comes after both.
+# The log's advice for a value that is not there in time helps: it depends on what the value is made of, also through maps, and not on the phase alone.
+# A request's body is read in neither phase, and a response comes after both.
 
 use RateLimit::Test;
 

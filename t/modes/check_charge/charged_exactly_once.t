@@ -29,7 +29,7 @@ is_deeply \%used, \%admitted, 'used is what was admitted, client by client';
 
 for my $replica (map { $shards->replicas($_) } 0, 1) {
     cmp_ok $replica->calls('hmget'), '>', 0, 'a replica is read';
-    # What a primary sends counts there too, but not by these names.
+    # The commands that a primary sends count on its replica too, but not by these names.
     is $replica->calls(qw(evalsha eval script)), 0,
         'no script is sent to it';
 }

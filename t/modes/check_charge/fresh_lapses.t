@@ -1,5 +1,5 @@
-# What the primary has said stands for a check for the time of "fresh", a second for a limit of an hour. If it says no more,
-# each request asks a replica.
+# The last answer of the primary stands for a check for the time of "fresh", which is a second for a limit of an hour. Once
+# the primary says no more, each request asks a replica.
 
 use RateLimit::Test;
 
@@ -19,7 +19,7 @@ sub asks ($uri, $count) {
     return $replica->calls('hmget') - $before;
 }
 
-# A request after a charge that is answered for sure.
+# Opens a window, and waits until the charge has its answer.
 my %prefix = ('/x' => 'rl:default/3600', '/minute' => 'rl:default/60', '/long' => 'long:default/86400', '/off' => 'off:default/3600');
 sub open_window ($uri) {
     asks($uri, 1);

@@ -18,7 +18,7 @@ my @conf  = (
 );
 my $nginx = RateLimit::Nginx->start(@conf);
 
-# What is stored for all keys.
+# Returns the sum that is stored for all keys.
 sub used () {
     return $redis->cmd('EVAL', q{
         local sum = 0
@@ -28,14 +28,15 @@ sub used () {
         return sum}, 0);
 }
 
-# Two requests for each of so many keys, the second of which takes a batch.
+# Sends two requests for each of so many keys; the second one takes a batch.
 sub take ($name) {
     my $flood = RateLimit::Flood->start(
         port => $nginx->port, uris => [map { ("/x?k=$name$_") x 2 } 1 .. $count], requests => 2 * $count, connections => 1);
     return is $flood->counts->{2}, 2 * $count, "$name: two requests for each key pass";
 }
 
-# What each turn did since, that did anything: sets, notes of tokens, how many of them were given back.
+# Returns, for each turn since the last call that did anything, how many sets and notes of tokens it looked at, and how many
+# notes it gave back.
 my $seen = 0;
 sub turns () {
     my $log = substr $nginx->error_log, $seen;

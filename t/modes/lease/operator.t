@@ -19,10 +19,10 @@ my $nginx = RateLimit::Nginx->start(
 );
 sub used ($key) { return $redis->used($key, 'n/3600') }
 
-# What became of requests.
+# Returns the outcomes of so many requests.
 sub ask ($uri, $key, $count = 1) { return outcomes(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. $count) }
 
-# Asks all the time until it is admitted: that response.
+# Asks again and again until a request is admitted, and returns that response.
 sub admitted ($key, $what) {
     my $asked = $redis->script_calls;
     my $response = wait_until { my $r = $nginx->get('/x', 'X-Key' => $key); $r->status == 200 && $r } what => 'to be admitted';

@@ -76,7 +76,7 @@ is shown(ask('/free?cost=3', 'free')), '200 4 16', 'now there are tokens';
 is shown_before('free'), 7, 'to charge it from';
 is calls(), $calls, 'without a call';
 
-# What is free, beyond the limit.
+# A request that costs nothing is rejected as well, once more than the limit is used.
 for my $in ('', '/refund') {
     is ask("$in/up?cost=25", 'over')->status, 200, 'one that turned out to cost more than the limit';
     wait_until { stored('over', $in ? 'refund' : 'default') >= 25 } what => 'its charge';
@@ -87,7 +87,7 @@ my %free;
 wait_until { $free{ask('/free?cost=0', 'over')->status}++; calls() > $calls } what => 'a question';
 is_deeply [keys %free], [429], 'nor when the primary is asked again';
 
-# Several limits.
+# A request of several limits is rejected by the other one, and this one charges nothing.
 for my $how (qw(check refund lease local first later later-check)) {
     my $uri = "/two-$how";
     is ask($uri, $how)->status, 200, "$how: two limits";

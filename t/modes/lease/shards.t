@@ -25,7 +25,7 @@ my $nginx   = RateLimit::Nginx->start(
 
 sub ask ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key)->header('X-Outcome') }
 
-# What each shard has of a key; nothing where it has none.
+# Returns what each shard has of a key; undef where it has none.
 sub stored ($key) { return map { $_->hash($key)->{used} } $shards->primaries }
 
 my %shard;

@@ -25,10 +25,10 @@ sub start ($name, %opt) {
     );
 }
 
-# What is stored for all keys.
+# Returns the sum that is stored for all keys.
 sub used ($name) { return sum0($redis->used_of("$name/3600", @keys)) }
 
-# So many requests, to every worker, of which all pass; each is spent of a batch.
+# Sends so many requests, to every worker. All pass, and each is spent of a batch.
 sub spend ($nginx, $name, $count = 200) {
     my %workers;
     my $passed = 0;
@@ -77,7 +77,7 @@ $_->close for values %to;
 $nginx->stop;
 is used('hurry'), 1, 'with what was spent';
 
-# A batch that comes after what is at hand has been given back.
+# A batch may come after the tokens at hand have been given back.
 $nginx = start('late', workers => 1, to => $proxy);
 is $nginx->get('/x', 'X-Key' => 'k1')->status, 200, 'late: a request passes';
 $proxy->stall('answers');

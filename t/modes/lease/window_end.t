@@ -63,7 +63,7 @@ for my $uri ('/all', '/all-clock') {
     is_deeply [stored($uri, 'wait')->{used}, $redis->calls('evalsha') - $calls], [100, 2], 'with a batch for all';
 }
 
-# What is given back late.
+# A token that is given back after the end of its window does not come back to the next one.
 my $http = $nginx->reach($backend, '/slow', 'X-Key' => 'late');
 next_window();
 is limits(ask('/few', 'late'))->{used}, 1, 'the next window';

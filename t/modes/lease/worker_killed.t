@@ -17,7 +17,7 @@ my $nginx = RateLimit::Traffic->nginx(
 );
 sub used ($name, $key) { return $redis->used($key, $name) }
 
-# A request by a worker that is killed then; all workers that may have connected go with it.
+# Sends a request and kills the worker that has answered it; all workers that may have connected go with it.
 sub fetch_and_die ($key) {
     my $response = $nginx->get('/fixed', 'X-Key' => $key);
     is $response->status, 200, "$key: a request passes";
@@ -55,7 +55,7 @@ my @passed = grep { $_->{uri} eq '/x' && $_->{outcome} eq 'PASSED' } @{$traffic-
 diag sprintf '%d passed, %d stored when workers were killed, %d unanswered', scalar @passed, $at_kills, $traffic->unanswered;
 cmp_ok scalar(@passed), '<=', LIMIT, 'no more pass than the limit says';
 is used('auto/3600', 'k'), LIMIT, 'all that passed is stored';
-# What a worker was fetching when it died, and what its requests had, is lost.
+# The tokens that a worker was fetching when it died, and those of its requests, are lost.
 cmp_ok scalar(@passed), '>=', LIMIT - $kills * (LIMIT / 20 + $connections), 'and no more is lost than died with a worker';
 is scalar(grep { $_->{outcome} =~ /ERROR/ } @{$traffic->since(0)}), 0, 'every request is checked';
 

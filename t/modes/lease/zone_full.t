@@ -1,5 +1,5 @@
-# Where the zone has no room for all keys, tokens at hand are forgotten, and requests ask for themselves: Redis goes on
-# being right, and nobody passes beyond the limit.
+# Tokens at hand are forgotten where the zone has no room for all keys, and requests ask for themselves: Redis stays right,
+# and nobody passes beyond the limit.
 
 use RateLimit::Test;
 

@@ -25,7 +25,7 @@ sub seen ($uri, $key, @more) {
     return [$response->status, limits($response)->{used}];
 }
 
-# What is used: the cost that is looked up with is free.
+# Returns what is used. The request that looks is exempt, so its own cost is left out.
 sub shown ($key) { return limits(ask('up?status=304', $key))->{used} }
 
 sub slow ($uri, $key) { return $nginx->reach($backend, "/$mode/$uri", 'X-Key' => $key) }

@@ -3,7 +3,7 @@
 
 use RateLimit::Test;
 
-# What is admitted goes on to a server behind, so that many requests are under way at once.
+# Admitted requests go on to a server behind, so that many requests are under way at once.
 my $nginx = RateLimit::Nginx->start(
     workers   => 4,
     log_level => 'notice',

@@ -15,7 +15,7 @@ my $nginx = RateLimit::Nginx->start(
 
 sub ask ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key) }
 
-# What is used: the request that looks is exempt, and left out.
+# Returns what is used. The request that looks is exempt, so its own cost is left out.
 sub shown ($mode, $key) { return limits(ask("/$mode/?status=304", $key))->{used} }
 
 my %slow = (down => 'cost=1', up => 'cost=15', exempt => 'status=304', alone => 'cost=2');

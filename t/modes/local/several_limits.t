@@ -37,7 +37,7 @@ my @ann = ('Authorization' => 'Basic YW5uOnNlY3JldA==');
 
 sub ask ($uri, $user, $address, @more) { return $nginx->get($uri, 'X-User' => $user, 'X-Address' => $address, @more) }
 
-# What is used of each limit that a location at no cost looks at.
+# Returns what remains of each limit, by a request to a location where it costs nothing.
 sub left ($user, $uri = '/look/x') { return [ask($uri, $user, '')->header('RateLimit') =~ /;r=(\d+)/g] }
 
 is_deeply [map { ask('/x', 'u', $_)->status } qw(a a b a)], [200, 429, 200, 429], 'the second limit rejects';

@@ -1,5 +1,5 @@
-# What was given back of a window leaves before the next reservation of it, however many commands of other windows are queued,
-# and these stay queued.
+# Refunds of a window leave before the next reservation of it, however many commands of other windows are queued, and these
+# stay queued.
 
 use RateLimit::Test;
 

@@ -1,5 +1,5 @@
-# What happens on a connection to Redis is logged as the worker's, never as a client's, though a request of
-# that client opened it; what happens to a request names its client.
+# Events of a connection to Redis are logged as the worker's, never as a client's, though a request of that client opened the
+# connection; events of a request name its client.
 
 use RateLimit::Test;
 

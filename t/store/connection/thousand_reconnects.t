@@ -38,7 +38,7 @@ sub reconnect ($until) {
     } timeout => 400, what => "$until connections";
     return is $failed, 0, "$until connections: every request is served";
 }
-# As many as there are stores are open, whatever happened before.
+# Waits until each store serves again, so that as many connections are open as there are stores, and returns descriptors and kB.
 sub settled () {
     $fake->drop;
     wait_until {

@@ -2,7 +2,7 @@
 
 use RateLimit::Test;
 
-# What the system's resolver says of one name, when nginx reads its configuration.
+# This resolver answers for one name in place of the system's, when nginx reads its configuration.
 my $folder = test_folder();
 write_text("$folder/names.c", <<'C');
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-# Where a server drops the connections of many workers, or restarts, all are connected again within 3 s, and each by one handshake:
-# none is given up because the others wait for theirs.
+# All workers are connected again within 3 s, each by one handshake, where a server drops their connections or restarts: no worker
+# is given up because others wait for their handshakes.
 # Row 33 of the fault matrix.
 
 use RateLimit::Test;

@@ -1,6 +1,6 @@
-# What TLS does not allow, or Redis does not say, ends the connection and nothing else: no request waits longer than check_timeout, no
-# worker ends, no answer is taken for that to another question, nothing is charged twice, and the server is used again once it behaves.
-# That holds while clients leave and nginx reloads.
+# A record that TLS does not allow, or an answer that Redis does not give, ends the connection and nothing else: no request waits
+# longer than check_timeout, no worker ends, no answer is taken for the answer to another question, nothing is charged twice, and the
+# server is used again once it behaves. That holds while clients leave and nginx reloads.
 
 use RateLimit::Test;
 

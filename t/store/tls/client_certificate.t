@@ -1,4 +1,5 @@
-# Where a server asks its clients for a certificate, ssl_certificate is shown. Without one the log says so, in OpenSSL's words.
+# The module shows ssl_certificate where a server asks its clients for a certificate. Without one the log says so, in OpenSSL's
+# words.
 # Row 2 of the fault matrix.
 
 use RateLimit::Test;

@@ -1,4 +1,4 @@
-# What does not fit into the socket leaves later, whole: hundreds of kilobytes of charges to a server that reads slowly.
+# Batches that do not fit into the socket leave later, whole: hundreds of kilobytes of charges to a server that reads slowly.
 # Row 6 of the fault matrix.
 
 use RateLimit::Test;

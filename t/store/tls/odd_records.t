@@ -1,5 +1,5 @@
-# What TLS allows is taken, however odd: a record for each byte of an answer, records in pieces, hundreds of sessions, a certificate
-# of many names that fills 64 KB. Nothing is lost, and one connection lasts.
+# Records that TLS allows are taken, however odd: a record for each byte of an answer, records in pieces, hundreds of sessions, a
+# certificate of many names that fills 64 KB. Nothing is lost, and one connection lasts.
 
 use RateLimit::Test;
 

@@ -13,7 +13,7 @@ write_text($both, join '', map { read_text($_->file) } $old, $new);
 my $redis   = RateLimit::Redis->start(tls => {%{$server{old}}, authority => $both});
 my $backend = RateLimit::Backend->start(handler => sub ($request, $conn) { return $conn->hold('gate', [200, [], 'ok']) });
 
-# What trusts whom, and shows which certificate.
+# Returns a configuration that trusts one authority and shows one client certificate.
 my sub setup ($trusted, $shown) {
     return (
         http => RateLimit::Traffic::log_format() . redis_block('main', $redis,

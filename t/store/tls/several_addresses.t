@@ -1,5 +1,5 @@
-# Where a name has several addresses, the log of an outage has what was wrong with the certificate of one, though another that
-# was tried later could not be reached at all.
+# The log of an outage has what was wrong with the certificate of one address, where a name has several, though another
+# address that was tried later could not be reached at all.
 
 use RateLimit::Test;
 
@@ -7,7 +7,7 @@ my $authority = RateLimit::Certificates->authority('ours');
 my $server    = $authority->issue('server', 'DNS:redis.example.test');
 my $stranger  = RateLimit::Certificates->authority('other')->issue('stranger', 'DNS:redis.example.test');
 
-# A name to nginx, which knows addresses of four numbers only, and an address to the system.
+# This text is a name to nginx, which knows addresses of four numbers only, and an address to the system.
 my $name  = '127.1';
 my $dns   = RateLimit::Dns->start(names => {$name => '127.0.0.1'});
 my $first = RateLimit::Redis->start(tls => $server);

@@ -69,7 +69,7 @@ sub write_out ($self) {
         if (!defined $sent) {
             return if $! == EAGAIN || $! == EINTR;
             return $self->cut if $self->{paused} || $self->{closing};
-            # What the peer said before it closed is still to be read; the end comes behind it.
+            # The last words of the peer before it closed are still to be read; the end comes behind them.
             $self->{out} = '';
             return;
         }
