@@ -20,6 +20,7 @@
 
 namespace rate_limit {
 
+class HeldData;
 class SharedState;
 class SharedTopology;
 class Store;
@@ -66,13 +67,14 @@ bool is_same_server(const NodeConf& a, const Address* in_use, const NodeConf& b)
 /// Whether some node of one list has the text or an address of some node of the other.
 bool share_node(const std::vector<NodeConf>& some, const std::vector<NodeConf>& others) noexcept;
 
-/// Warnings that the log has of one primary, each once, by whichever worker finds it out first. All zero
-/// bytes: none.
+/// Warnings that the log has of one primary, or of the one that a shard of another region names, each once,
+/// by whichever worker finds it out first. All zero bytes: none.
 struct PrimaryWarnings {
     std::atomic<bool> eviction;
     std::atomic<bool> time;
     std::atomic<bool> bitfield;
     std::atomic<bool> replicas;
+    std::atomic<bool> role;
     static_assert(std::atomic<bool>::is_always_lock_free, "processes share it");
 };
 
@@ -139,6 +141,8 @@ struct StoreConf {
     SharedTopology* topology = nullptr;  // servers that discovery has found; null: nothing is discovered
 
     Zone* zone = nullptr;  // the configuration's; not null where a limit can name the store
+
+    mutable HeldData* held = nullptr;  // this worker's servers of all regions, of a store that is no other's
 
     mutable Store* live = nullptr;  // this worker's, of the block: see live_store()
 

@@ -37,6 +37,9 @@ protected:
         return "10." + std::to_string(region) + ".0." + (primary ? "1" : "2") + ":6379";
     }
 
+    /// The replication ID of the servers of a region.
+    static std::string id(std::size_t region) { return std::string(40, static_cast<char>('a' + region)); }
+
     static std::string name(std::size_t region) { return "r" + std::to_string(region); }
 
     void start(std::size_t count, const std::string& rate) {
@@ -47,6 +50,8 @@ protected:
             region.replica = std::make_unique<Redis>(world.events, world.network, address(i, false));
             region.replica->server().observe(region.reads.get());
             region.primary->replicate_to(*region.replica, lag);
+            region.primary->server().state.replication_id = id(i);
+            region.replica->server().state.replication_id = id(i);
             auto& setup = world.setups[i];
             setup.limits = {LimitSetup{"default", rate}};
             setup.limits.front().window = "clock";

@@ -153,6 +153,70 @@ TEST_F(Regions, CountRequestsInFlightHere) {
     EXPECT_EQ(stored(0), 50);
 }
 
+/// A replica that the configuration gives to another region than its primary's.
+TEST_F(Regions, CountNoRegionTwice) {
+    regions[1].replica->server().state.replication_id = id(0);
+    charge(0, 30);
+    charge(1, 20);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 30");
+    EXPECT_EQ(source(0), "memory");
+    EXPECT_EQ(
+        world.logged(
+            "replica 10.1.0.2:6379 of shard \"a\" of \"main/r1\" is down: what it counts is "
+            "counted in another region, too.*[(]by primary 10.0.0.1:6379 of shard \"a\" of \"main\"[)]"),
+        1U);
+    regions[1].replica->server().state.replication_id = id(1);
+    world.pass(5'000);
+    EXPECT_EQ(check(0), "PASSED 50") << "it follows its own primary now";
+    EXPECT_EQ(source(0), "replica");
+}
+
+/// The server here is connected later than that of the other region.
+TEST_F(Regions, UseTheServersHereOfTwoWithTheSameData) {
+    charge(0, 30);
+    charge(1, 20);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 50");
+    regions[0].primary->kill(true);
+    regions[0].primary->server().state.replication_id = id(1);
+    world.pass(1'000);
+    regions[0].primary->start();
+    world.pass(5'000);
+    EXPECT_EQ(source(0), "memory");
+    EXPECT_EQ(world.logged("replica 10.1.0.2:6379 of shard \"a\" of \"main/r1\" is down: what it counts"),
+              1U);
+    EXPECT_EQ(world.logged("of \"main\" is down: what it counts"), 0U);
+}
+
+TEST_F(Regions, TellOnceOfAPrimaryElsewhere) {
+    regions[1].replica->server().state.role = ServerRole::primary;
+    charge(1, 20);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 20") << "it is read all the same";
+    regions[1].replica->kill(true);
+    regions[1].replica->start();
+    world.pass(5'000);
+    EXPECT_EQ(check(0), "PASSED 20") << "connected again";
+    EXPECT_EQ(world.logged("replica 10.1.0.2:6379 of shard \"a\" of \"main/r1\" is a primary: .*replica="),
+              1U);
+}
+
+class ThreeRegions : public Regions {
+    void SetUp() override { start(3, "1000r/h"); }
+};
+
+TEST_F(ThreeRegions, CountNoOtherOneTwice) {
+    regions[2].replica->server().state.replication_id = id(1);
+    charge(0, 100);
+    charge(1, 10);
+    charge(2, 10);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 110");
+    EXPECT_EQ(source(0), "memory");
+    EXPECT_EQ(world.logged("is down: what it counts is counted in another region.* of \"main/r[12]\""), 1U);
+}
+
 class ManyRegions : public Regions {
     void SetUp() override { start(5, "1000r/h"); }
 };

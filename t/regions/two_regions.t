@@ -55,10 +55,27 @@ pass 'us is cut off: what was last read of it counts';
 like ask(0, 'k'), qr/^REJECTED memory 10$/, '... so what is used up stays so';
 ok $nginx[0]->get('/limits/metrics')->body =~ /^nginx_rate_limit_region_remembered_total\{store="global",shard="a",region="us"\} ([1-9]\d*)$/m,
     '... and metrics count it';
-$nginx[0]->expect_log(qr/region "us" of "global", shard "a", does not answer, and counts as it was last read/);
-$nginx[0]->expect_log(qr/replica .* of shard "a" of "global\/us" is down/);
+$nginx[0]->wait_log(qr/region "us" of "global", shard "a", does not answer, and counts as it was last read/);
+$nginx[0]->wait_log(qr/replica .* of shard "a" of "global\/us" is down/);
 $doors[1]->restart;
 wait_until { ask(0, 'again') =~ /^PASSED replica / } what => 'us to be read again';
-$nginx[0]->expect_log(qr/region "us" of "global", shard "a", answers again/);
+$nginx[0]->wait_log(qr/region "us" of "global", shard "a", answers again/);
+
+# A replica that follows the primary here, and a primary in a replica's place.
+sub start_with ($us) {
+    return RateLimit::Nginx->start(
+        http => "rate_limit_redis global { region eu { shard a primary=" . $primaries[0]->address . "; }
+            region us { shard a replica=" . $us->address . "; } here eu; check_timeout 2s; fresh off; }",
+        server => 'location / { rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global; }'
+    );
+}
+my $wrong = start_with($replicas[0]);
+my $address = quotemeta $primaries[0]->address;
+wait_until { $wrong->count_log(qr/replica .* of shard "a" of "global\/us" is down: what it counts is counted in another region, too.* \(by primary $address /) }
+    what => 'the line that says which servers have the same data';
+is $wrong->get('/x?k=k')->header('X-RateLimit-Used'), 5, '... nor counted twice';
+my $primary = start_with($primaries[1]);
+is $primary->get('/x?k=k')->header('X-RateLimit-Used'), 11, 'a primary is read';
+is $primary->count_log(qr/replica .* of shard "a" of "global\/us" is a primary: .*name a replica of it/), 1, '... and the log says so';
 
 done;

@@ -461,13 +461,16 @@ TEST(Replication, IsReadFromTheTextOfInfo) {
         {"", "refused"},
     };
     for (const auto& [info, text] : cases) {
-        Replication replication{true, 7, true};
+        Replication replication{true, 7, true, {}};
         const bool read = read_replication(info, replication);
         const std::string is = replication.primary ? "primary of " + std::to_string(replication.replicas) +
                                                          (replication.guarded ? " guarded" : "")
                                                    : "replica";
         EXPECT_EQ(read ? is : "refused", text) << info;
     }
+    Replication replication;
+    ASSERT_TRUE(read_replication("role:slave\r\nmaster_replid:b1\r\nmaster_replid2:0\r\n", replication));
+    EXPECT_EQ(replication.id, "b1");
 }
 
 }  // namespace

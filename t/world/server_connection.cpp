@@ -18,6 +18,9 @@ std::string info_replication(const ServerState& state) {
     } else {
         text += "role:master\r\n";
     }
+    if (!state.replication_id.empty()) {
+        text += "master_replid:" + state.replication_id + "\r\n";
+    }
     text += "connected_slaves:" + std::to_string(state.replicas) + "\r\n";
     if (state.role == ServerRole::primary && state.min_replicas_to_write > 0) {
         const std::size_t good = state.lacks_replicas ? 0 : state.replicas;

@@ -53,6 +53,7 @@ struct ServerState {
 
     ServerVersion version = ServerVersion::redis_7;
     ServerRole role = ServerRole::primary;
+    std::string replication_id{};  ///< for INFO alone; empty: it says none
 
     bool loading = false;         ///< LOADING
     bool busy = false;            ///< BUSY: a script runs for too long

@@ -24,6 +24,7 @@ void Greeting::begin() noexcept {
     answered_ = false;
     refused_probes_ = 0;
     words_.clear();
+    held_.forget();
     if (!login().password.empty()) {
         ask(auth_);
     }
@@ -33,9 +34,7 @@ void Greeting::begin() noexcept {
     if (health_.role() == Role::replica && in_cluster()) {
         ask(readonly_);
     }
-    if (health_.role() == Role::primary) {
-        prepare_for_writes();
-    }
+    take_role();
     ask(ping_);
 }
 
@@ -43,9 +42,21 @@ void Greeting::change_role() noexcept {
     if (in_cluster()) {
         ask(kind_of_reads());
     }
-    if (health_.role() == Role::primary) {
+    take_role();
+}
+
+void Greeting::take_role() noexcept {
+    if (asks_replication()) {
+        ask(replication_);
+    }
+    if (health_.role() == Role::primary && store_.home == nullptr) {
         prepare_for_writes();
     }
+}
+
+bool Greeting::asks_replication() const noexcept {
+    return shard_ != nullptr && !in_cluster() &&
+           (of_regions() || (shard_->discovered() && health_.role() == Role::primary));
 }
 
 const Login& Greeting::login() const noexcept {
@@ -55,9 +66,6 @@ const Login& Greeting::login() const noexcept {
 /// The scripts are there with the first charge: what follows on the same connection is read after them.
 void Greeting::prepare_for_writes() noexcept {
     ask(memory_);
-    if (shard_ != nullptr && shard_->discovered() && !in_cluster()) {
-        ask(replication_);
-    }
     for (std::size_t i = 0; i < script_count; ++i) {
         loads_[i].script = &all_scripts()[i];
         ask(loads_[i]);
@@ -180,16 +188,42 @@ void Greeting::take_pong(const Reply& reply) noexcept {
     owner_.on_refused(fault, ping_.name(), reply, ++refused_probes_ >= most_refused_probes);
 }
 
-/// The primary that the sentinels named may not be one yet, or not any more.
+/// The primary that the sentinels named may not be one yet, or not any more. If INFO is not allowed, the
+/// first charge finds out.
 void Greeting::take_replication(const Reply& reply) noexcept {
     Replication found;
-    if (reply.is_error() || !read_replication(reply.text_view(), found) || health_.role() != Role::primary) {
-        return;  // if INFO is not allowed, the first charge finds out
+    if (reply.is_error() || !read_replication(reply.text_view(), found)) {
+        return;
     }
-    if (found.primary) {
-        warn_if_alone(found);
-    } else {
-        owner_.demote();
+    if (store_.home != nullptr) {
+        if (found.primary && !shard_->discovered()) {
+            warn_of_primary();
+        }
+    } else if (health_.role() == Role::primary && shard_->discovered()) {
+        found.primary ? warn_if_alone(found) : owner_.demote();
+    }
+    if (of_regions()) {
+        held_.tell(found.id);
+    }
+}
+
+void Greeting::on_same_data(const std::string& other) noexcept {
+    try {
+        words_ = "by " + other;
+    } catch (...) {
+        // without memory the log does not say by which
+    }
+    owner_.give_up(
+        "what it counts is counted in another region, too, and is not added up twice: give this "
+        "region servers that follow its own primary");
+}
+
+void Greeting::warn_of_primary() const noexcept {
+    if (!shard_->warned->role.exchange(true)) {
+        log_line(process_log(), LogLevel::warn,
+                 "rate limit: %s is a primary: it is read, and what asks it may have a long way; name a "
+                 "replica of it that stands near by \"replica=\"",
+                 health_.subject().c_str());
     }
 }
 

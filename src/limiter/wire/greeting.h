@@ -8,6 +8,7 @@
 #include "core/machine/server_clock.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/command.h"
+#include "limiter/wire/held_data.h"
 #include "limiter/wire/node_health.h"
 #include "redis/command.h"
 #include "redis/decode.h"
@@ -19,7 +20,7 @@ struct Replication;
 
 /// The questions to a node before, or instead of, anything that a caller wants; and what is known of the
 /// server at the other end of its connection.
-class Greeting {
+class Greeting final : private HeldData::Owner {
 public:
     class Owner {
     public:
@@ -33,7 +34,8 @@ public:
         virtual void on_refused(Fault fault, std::string_view command, const Reply& reply,
                                 bool often) noexcept = 0;
 
-        /// Its connection is of no use: it is not authenticated, or writes into another database.
+        /// Its connection is of no use: it is not authenticated, writes into another database, or has what
+        /// another region counts.
         virtual void give_up(const char* reason) noexcept = 0;
 
         /// It says that it is a replica, and is taken for the primary.
@@ -45,7 +47,11 @@ public:
 
     /// All outlive this. Without a shard it is a sentinel or a seed.
     Greeting(const StoreConf& store, const ShardConf* shard, NodeHealth& health, Owner& owner) noexcept
-        : store_(store), shard_(shard), health_(health), owner_(owner) {}
+        : store_(store),
+          shard_(shard),
+          health_(health),
+          owner_(owner),
+          held_(store, health.subject(), static_cast<HeldData::Owner&>(*this)) {}
 
     /// The connection is new.
     void begin() noexcept;
@@ -101,7 +107,9 @@ private:
         const char* const name_;
     };
 
+    void on_same_data(const std::string& other) noexcept override;
     void ask(Question& question) noexcept;
+    void take_role() noexcept;
     void prepare_for_writes() noexcept;
     Question& kind_of_reads() noexcept;
     void keep_kind_of_reads(const Question& answered) noexcept;
@@ -112,6 +120,9 @@ private:
     void take_replication(const Reply& reply) noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
     void warn_if_alone(const Replication& found) const noexcept;
+    void warn_of_primary() const noexcept;
+    bool of_regions() const noexcept { return store_.home != nullptr || !store_.elsewhere.empty(); }
+    bool asks_replication() const noexcept;
     const Login& login() const noexcept;
     bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
 
@@ -119,6 +130,7 @@ private:
     const ShardConf* const shard_;
     NodeHealth& health_;
     Owner& owner_;
+    HeldData held_;
     ServerClock clock_;
     bool tells_time_ = false;
     bool takes_bitfields_ = true;
