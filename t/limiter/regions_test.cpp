@@ -97,6 +97,27 @@ TEST_F(Regions, RememberARegionThatDoesNotAnswer) {
     EXPECT_EQ(world.logged("region \"r1\" of \"main\", shard \"a\", answers again after"), 1U);
 }
 
+/// Its replica is farther than check_timeout: each request counts what the answer to an earlier one has told.
+TEST_F(Regions, RememberAnswersThatComeLate) {
+    Path& path = world.network.path(0, address(1, false));
+    path.there = path.back = 80'000;
+    charge(1, 60);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 0");
+    world.pass(100);
+    ClientRequest& request = begin(0);
+    world.until([&request] { return request.is_decided(); });
+    EXPECT_EQ(request.store_time(), 100U) << "check_timeout";
+    EXPECT_EQ(decided_by(request.applied(0)), "memory");
+    EXPECT_EQ(shown_exempt(request), "PASSED 60");
+    charge(1, 40);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 60");
+    world.pass(100);
+    EXPECT_EQ(check(0), "REJECTED 100");
+    EXPECT_EQ(world.logged("no answer in check_timeout: let that be longer than the way there and back"), 1U);
+}
+
 class RegionsOfAMinute : public Regions {
     void SetUp() override { start(2, "100r/m"); }
 };

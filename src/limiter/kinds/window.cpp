@@ -113,8 +113,7 @@ void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept {
 }
 
 void learn_elsewhere(AppliedLimit& applied, bool anew, Millis now) noexcept {
-    learn_elsewhere(*applied.zone, {applied.verdict.rate, applied.kind(), now}, applied.route, anew,
-                    applied.elsewhere);
+    learn_elsewhere(now, applied.route, anew, applied.elsewhere);
 }
 
 std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "core/limit/rate.h"
-#include "core/table/window_id.h"
 #include "limiter/loop.h"
 #include "limiter/store/read.h"
+#include "limiter/store/remote_window.h"
 #include "limiter/windows/window_place.h"
 
 namespace rate_limit {
@@ -17,7 +17,7 @@ class Zone;
 /// What one request asks of its window in one other region.
 struct RegionPart {
     Store* store = nullptr;  ///< the region's
-    WindowId id;             ///< of what this machine remembers of the window there
+    RemoteWindow window;     ///< as this machine remembers it, once it has been recalled
     Read read;
     bool answered = false;
     const char* failure = nullptr;  ///< why it did not answer; static text. Null where nobody waited for it
@@ -52,6 +52,6 @@ void recall_elsewhere(Zone& zone, const WindowTime& at, Millis freshness, Elsewh
 
 /// Remembers what they have answered. What one has not answered is what was last read of it, which is counted
 /// and logged. `anew`: what they say counts even if it is less than what is remembered.
-void learn_elsewhere(Zone& zone, const WindowTime& at, Route route, bool anew, Elsewhere& elsewhere) noexcept;
+void learn_elsewhere(Millis now, Route route, bool anew, Elsewhere& elsewhere) noexcept;
 
 }  // namespace rate_limit

@@ -6,6 +6,14 @@
 
 namespace rate_limit {
 
+namespace {
+
+constexpr const char* too_late_there =
+    "no answer in check_timeout: let that be longer than the way there and back, or name replicas that stand "
+    "nearer by \"replica=\"";
+
+}  // namespace
+
 void RegionalRead::start(const WindowPlace& place, Read::From from, Elsewhere& elsewhere,
                          Answer::Owner& owner) noexcept {
     elsewhere_ = &elsewhere;
@@ -16,6 +24,7 @@ void RegionalRead::start(const WindowPlace& place, Read::From from, Elsewhere& e
     for (RegionPart& part : elsewhere) {
         part.answered = false;
         part.failure = nullptr;
+        part.read.remember_late(part.window);
         part.read.start(part.store->at(place.route), place.key, Read::From::any_node, *this);
     }
     begin(here.deadlines(), nullptr, owner);
@@ -45,9 +54,6 @@ void RegionalRead::deadline_passed() noexcept {
         }
     }
     busy_ = false;
-    for (RegionPart& part : *elsewhere_) {
-        part.failure = part.read.waiting() ? too_late : part.failure;
-    }
     finish();
 }
 
@@ -63,7 +69,12 @@ void RegionalRead::finish() noexcept {
     const char* const failure = here.waiting() ? too_late : here.failure();
     window_ = here.window();
     elsewhere_->here->abandon();
-    std::for_each(elsewhere_->begin(), elsewhere_->end(), [](RegionPart& part) { part.read.abandon(); });
+    for (RegionPart& part : *elsewhere_) {
+        const bool late =
+            (failure == nullptr || failure == too_late) && (part.read.waiting() || part.failure == too_late);
+        part.failure = late ? too_late_there : part.failure;
+        part.read.abandon();
+    }
     end(failure);
 }
 

@@ -34,6 +34,7 @@ public:
     void begin(Read& of, const Node& to) noexcept {
         read = &of;
         node = &to;
+        late = {};
         begin_by_digest();
     }
 
@@ -44,9 +45,11 @@ public:
 
     Read* read = nullptr;
     const Node* node = nullptr;
+    RemoteWindow late;  // the window that is read, once nobody waits for the answer
 
 private:
     std::string_view write(CommandWriter& writer) override;
+    void learn_late(const Reply& reply) const noexcept;
 
     bool calls_script() const noexcept { return words_of_script() != 0; }
 
@@ -99,6 +102,9 @@ std::optional<std::uint64_t> last_moment(std::uint64_t takes, std::uint64_t whol
 
 void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) noexcept {
     if (read == nullptr) {
+        if (delivery == Delivery::answered) {
+            learn_late(*reply);
+        }
         FreeList<ReadCommand>::common().put_back(*this);
     } else if (delivery == Delivery::answered && calls_script() && send_again(from, *reply)) {
         // it is on its way again
@@ -108,6 +114,13 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
         read->lost(*this);
     } else {
         read->led_nowhere(*this);
+    }
+}
+
+void ReadCommand::learn_late(const Reply& reply) const noexcept {
+    Window told;
+    if (late.zone != nullptr && read_check(reply, told) == Fault::none) {
+        late.learn(told, false, now_millis());
     }
 }
 
@@ -288,6 +301,7 @@ void Read::let_go() noexcept {
     for (ReadCommand*& command : commands_) {
         if (command != nullptr) {
             command->read = nullptr;
+            command->late = late_;
             command = nullptr;
         }
     }

@@ -6,6 +6,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
+#include "limiter/store/remote_window.h"
 #include "limiter/waits/answer.h"
 #include "redis/script_reply.h"
 
@@ -42,6 +43,9 @@ public:
     /// the penalty does; {0, 0}: none runs. Both are questions to the primary alone: the clocks of replicas
     /// differ, and only the primary runs scripts.
     void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
+
+    /// What comes after the end of the wait, to the reads that start from now on, is remembered there.
+    void remember_late(const RemoteWindow& window) noexcept { late_ = window; }
 
     void cancel() noexcept override;
 
@@ -93,6 +97,7 @@ private:
     std::string_view key_;
     From from_ = From::any_node;
     ReadAs as_;
+    RemoteWindow late_;
     bool hedges_ = false;  // hedge_ waits
     bool by_primary_ = false;
     const char* refusal_ = nullptr;  // by a node, for want of a right; null: none refused it

@@ -122,7 +122,7 @@ void add_regions(SeenWindow& window, const AskedWindow& asked, Zone& zone) {
     const StoreConf& here = asked.place.store->conf();
     window.regions.push_back({here.region, window.used, true, true});
     for (const RegionPart& part : asked.elsewhere) {
-        const auto known = zone.windows().find<WindowRecord>(part.id).value_or(WindowRecord{});
+        const auto known = zone.windows().find<WindowRecord>(part.window.id).value_or(WindowRecord{});
         const bool told = part.read.failure() == nullptr;
         const Window there = told ? part.read.window() : Window{known.used, known.reset};
         const bool open = asked.is_open(there, now);

@@ -1,0 +1,25 @@
+#include "limiter/store/remote_window.h"
+
+#include "limiter/zone.h"
+
+namespace rate_limit {
+
+std::optional<WindowRecord> RemoteWindow::recall(Millis now) const noexcept {
+    auto record = zone->windows().find<WindowRecord>(id);
+    if (record && !is_open(*record, rate.period, now)) {
+        record.reset();
+    }
+    return record;
+}
+
+std::int64_t RemoteWindow::learn(const Window& answer, bool anew, Millis now) const noexcept {
+    const Terms terms{rate, Truth::redis, propose_reset(kind, rate.period, now), now};
+    std::int64_t used = is_open(answer, rate.period, now) ? answer.used : 0;
+    (void)zone->windows().update(id, now, [&](WindowRecord& record) {
+        learn_elsewhere(record, terms, answer, anew);
+        used = record.used;
+    });
+    return used;
+}
+
+}  // namespace rate_limit
