@@ -134,6 +134,11 @@ struct StoreConf {
     const StoreConf* home =
         nullptr;  // not null: it is another region of that store, and limits cannot name it
 
+    /// Which records of windows are of this route, and of this region.
+    std::uint64_t window_digest(Route route) const noexcept {
+        return routes.digest_of(route) ^ (region.empty() ? 0 : xxh64(region, 0));
+    }
+
     bool shares_overrides = false;            // with other machines
     SharedState* shared_overrides = nullptr;  // null: it does not
     mutable bool asks_overrides = false;      // this worker is asking for them

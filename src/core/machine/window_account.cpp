@@ -176,13 +176,16 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
     set_limit(record, terms.rate.limit);
 }
 
-void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer, bool anew) noexcept {
+void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
+    constexpr Millis most_lag = 2000;
     const bool open = is_open(answer, terms.rate.period, terms.now);
     const Window told = open ? answer : Window{0, terms.proposed};
-    if (anew && is_open(record, terms.rate.period, terms.now)) {
+    if (told.used >= record.used || !is_open(record, terms.rate.period, terms.now)) {
+        learn(record, terms, told);
+    } else if (since(record.asked, terms.now) > most_lag) {
         set_window(record, told.used, told.reset);
     } else {
-        learn(record, terms, told);
+        return;
     }
     record.asked = static_cast<std::uint32_t>(terms.now);
     record.answered = true;
@@ -227,7 +230,7 @@ bool has_check_turn(const WindowRecord& record) noexcept {
 
 bool has_room(const WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     const std::int64_t left = terms.rate.limit - taken(record);
-    return record.confirmed && left >= cost && left >= (terms.rate.limit + 19) / 20 &&
+    return record.confirmed && left >= cost && left >= (terms.rate.limit + terms.elsewhere + 19) / 20 &&
            is_open(record, terms.rate.period, terms.now);
 }
 

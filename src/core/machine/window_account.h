@@ -23,6 +23,7 @@ struct Terms {
     Truth truth = Truth::local;
     Millis proposed = 0;
     Millis now = 0;
+    std::int64_t elsewhere = 0;  ///< is used in other regions: the rate's limit is what that leaves
 };
 
 /// Whether the window is open now, and its reset is not one from a wrong clock.
@@ -77,9 +78,9 @@ void resend(WindowRecord& record, Millis now) noexcept;
 void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known = 0) noexcept;
 
 /// A node of another region has said what is used there of this window, which ends with a period of the
-/// clock: nothing, where its answer has no open window. As learn(); but `anew`: what it says replaces what is
-/// remembered, even if it is less, since an operator may have given back what was used.
-void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer, bool anew) noexcept;
+/// clock: nothing, where its answer has no open window. What it says counts; but less than is remembered
+/// counts only where for two seconds no node has said as much, since replicas lag by different times.
+void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
 /// Whether the truth has told this machine of the open window within the last `freshness` milliseconds.
 bool is_fresh(const WindowRecord& record, Millis freshness, Millis now) noexcept;

@@ -47,7 +47,7 @@ Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     Rate rate = applied.verdict.rate;
     rate.limit -= applied.elsewhere.used;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
-            propose_reset(applied.kind(), rate.period, now), now};
+            propose_reset(applied.kind(), rate.period, now), now, applied.elsewhere.used};
 }
 
 bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) noexcept {
@@ -112,8 +112,8 @@ void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept {
                      applied.elsewhere);
 }
 
-void learn_elsewhere(AppliedLimit& applied, bool anew, Millis now) noexcept {
-    learn_elsewhere(now, applied.route, anew, applied.elsewhere);
+void learn_elsewhere(AppliedLimit& applied, Millis now) noexcept {
+    learn_elsewhere(now, applied.route, applied.elsewhere);
 }
 
 std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
@@ -192,7 +192,7 @@ bool WindowsKind::show_remembered(AppliedLimit& applied, Millis now) const noexc
 
 bool WindowsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
     const auto record = open_window(applied, now);
-    return applied.store == nullptr || (record && was_told(*record, now));
+    return applied.store == nullptr || (record && was_told(*record, now) && applied.elsewhere.known);
 }
 
 void WindowsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {

@@ -60,7 +60,7 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
 void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept;
 
 /// Takes in what other regions have answered; see regions/elsewhere.h.
-void learn_elsewhere(AppliedLimit& applied, bool anew, Millis now) noexcept;
+void learn_elsewhere(AppliedLimit& applied, Millis now) noexcept;
 
 /// The origin of the word on a window.
 enum class Source : unsigned char {

@@ -125,10 +125,10 @@ public:
     }
 
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
-        learn_elsewhere(applied, applied.recalled == Recalled::to_confirm, now);
         if (applied.answer()->failure() != nullptr) {
             return without_answer(applied, now);
         }
+        learn_elsewhere(applied, now);
         Checked answer = checked(applied, std::get<RegionalRead>(applied.asked).by_primary(), now);
         if (!answer.open && !leaves(applied, 0, need)) {
             // Others have used all of it: remembered as a window of which nothing is used, it rejects from

@@ -10,6 +10,8 @@ namespace rate_limit {
 
 namespace {
 
+constexpr Millis a_second = 1000;
+
 /// So many objects in memory of the request, which texts leave at any address. Null without memory. Nobody
 /// destroys them.
 template <typename Object>
@@ -31,11 +33,13 @@ Object* make_some(RequestMemory& memory, std::size_t count) noexcept {
 const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, Elsewhere& elsewhere) noexcept {
     const StoreConf& here = place.store->conf();
     elsewhere.count = here.elsewhere.size();
-    elsewhere.here = make_some<Read>(memory, 1);
-    elsewhere.parts = make_some<RegionPart>(memory, elsewhere.count);
-    if (elsewhere.here == nullptr || elsewhere.parts == nullptr) {
+    elsewhere.here = make_some<RegionPart>(memory, 1 + elsewhere.count);
+    if (elsewhere.here == nullptr) {
         return "no memory";
     }
+    elsewhere.here->store = place.store;
+    elsewhere.here->window.id = place.id;
+    elsewhere.parts = elsewhere.here + 1;
     for (std::size_t i = 0; i < elsewhere.count; ++i) {
         const StoreConf& region = *here.elsewhere[i];
         RegionPart& part = elsewhere.parts[i];
@@ -44,7 +48,7 @@ const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, El
             return "no memory";
         }
         part.window.id = place.id;
-        part.window.id.low ^= here.routes.digest_of(place.route) ^ region.routes.digest_of(place.route);
+        part.window.id.low ^= here.window_digest(place.route) ^ region.window_digest(place.route);
     }
     return nullptr;
 }
@@ -52,20 +56,22 @@ const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, El
 void recall_elsewhere(Zone& zone, const WindowTime& at, Millis freshness, Elsewhere& elsewhere) noexcept {
     elsewhere.used = 0;
     elsewhere.fresh = freshness != 0;
+    elsewhere.known = true;
     for (RegionPart& part : elsewhere) {
         part.window = {&zone, part.window.id, at.rate, at.kind};
         const auto record = part.window.recall(at.now);
         elsewhere.used = add_used(elsewhere.used, record ? record->used : 0);
         elsewhere.fresh = elsewhere.fresh && record && is_fresh(*record, freshness, at.now);
+        elsewhere.known = elsewhere.known && record && is_fresh(*record, a_second, at.now);
     }
 }
 
-void learn_elsewhere(Millis now, Route route, bool anew, Elsewhere& elsewhere) noexcept {
+void learn_elsewhere(Millis now, Route route, Elsewhere& elsewhere) noexcept {
     elsewhere.used = 0;
     for (const RegionPart& part : elsewhere) {
         if (part.answered) {
             part.store->watch(route).answered();
-            elsewhere.used = add_used(elsewhere.used, part.window.learn(part.read.window(), anew, now));
+            elsewhere.used = add_used(elsewhere.used, part.window.learn(part.told, now));
             continue;
         }
         const auto record = part.window.recall(now);

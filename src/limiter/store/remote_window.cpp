@@ -12,11 +12,11 @@ std::optional<WindowRecord> RemoteWindow::recall(Millis now) const noexcept {
     return record;
 }
 
-std::int64_t RemoteWindow::learn(const Window& answer, bool anew, Millis now) const noexcept {
+std::int64_t RemoteWindow::learn(const Window& answer, Millis now) const noexcept {
     const Terms terms{rate, Truth::redis, propose_reset(kind, rate.period, now), now};
     std::int64_t used = is_open(answer, rate.period, now) ? answer.used : 0;
     (void)zone->windows().update(id, now, [&](WindowRecord& record) {
-        learn_elsewhere(record, terms, answer, anew);
+        learn_elsewhere(record, terms, answer);
         used = record.used;
     });
     return used;

@@ -21,9 +21,8 @@ struct RemoteWindow {
     /// The copy, if there is one and its window is open.
     std::optional<WindowRecord> recall(Millis now) const noexcept;
 
-    /// Remembers an answer, and returns what is used by the copy then; without room by the answer. `anew`:
-    /// the answer counts even if it says less than the copy.
-    std::int64_t learn(const Window& answer, bool anew, Millis now) const noexcept;
+    /// Remembers an answer, and returns what is used by the copy then; without room by the answer.
+    std::int64_t learn(const Window& answer, Millis now) const noexcept;
 };
 
 }  // namespace rate_limit

@@ -36,8 +36,8 @@ const char* locate(RequestMemory& memory, const Zone& zone, StoreConf* store, co
         }
         place.store = live;
         place.route = live->route_of(key, place.key);
-        // Configurations may disagree about its shard: each shard has a window of its own.
-        place.id.low ^= store->routes.has_slots() ? 0 : store->routes.digest_of(place.route);
+        // Configurations may disagree about its shard, and its region: each has a window of its own.
+        place.id.low ^= store->routes.has_slots() ? 0 : store->window_digest(place.route);
     }
     return nullptr;
 }

@@ -128,7 +128,7 @@ void add_regions(SeenWindow& window, const AskedWindow& asked, Zone& zone) {
         const bool open = asked.is_open(there, now);
         const std::int64_t used = open ? std::max<std::int64_t>(0, there.used) : 0;
         window.regions.push_back({part.store->conf().region, used, false, told});
-        window.used += used;
+        window.used = add_used(window.used, used);
         window.reset = std::max(window.reset, open ? there.reset : 0);
         window.open = window.open || open;
     }
