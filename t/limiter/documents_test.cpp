@@ -16,6 +16,7 @@
 #include "operator/page/page.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/poster.h"
+#include "t/limiter/regions.h"
 #include "t/world/cluster.h"
 
 namespace rate_limit::world::documents_test {
@@ -212,6 +213,21 @@ TEST(Documents, OfActs) {
     world.second.kill(true);
     world.expect_act("away", "key=client");
     world.expect_act("reset-away", "do=reset&key=client&limit=checked");
+}
+
+/// Those of another region are figures of a store that nothing is charged to, which is no fault.
+TEST_F(Regions, AreShownInAllDocuments) {
+    WorkerProcess& worker = world.worker(0, 0);
+    worker.loop().turn([&] {
+        worker.zone().nodes().begin_configuration(now_millis());
+        place_minutes(worker.configuration());
+        start_minutes();
+    });
+    charge(0, 30);
+    charge(1, 20);
+    world.pass(1'500);
+    EXPECT_EQ(check(0), "PASSED 50");
+    expect_all(worker, worker.configuration(), "regions");
 }
 
 }  // namespace

@@ -223,6 +223,43 @@ TEST_F(Regions, TellOnceOfAPrimaryElsewhere) {
               1U);
 }
 
+class RegionsWithoutMemory : public Regions {
+    void SetUp() override {
+        start(2, "1000000r/h");
+        store(0).fresh = 0;
+    }
+};
+
+/// No other mode is to be had there.
+TEST_F(RegionsWithoutMemory, TellWhatToDoAboutHotKeys) {
+    std::vector<ClientRequest*> open;
+    for (int i = 0; i < 12'000; ++i) {
+        open.push_back(&begin(0, "hot"));
+        if (open.size() == 64) {
+            world.pass(5);
+            for (ClientRequest* request : open) {
+                request->end();
+            }
+            open.clear();
+        }
+    }
+    world.pass(65'000);
+    for (const char* name : {"main", "main/r1"}) {
+        EXPECT_EQ(world.logged("one key makes .* to shard \"a\" of \"" + std::string(name) +
+                               "\", id [0-9a-f]{16}: a longer \"fresh\" asks less"),
+                  1U)
+            << name;
+    }
+}
+
+TEST_F(Regions, HaveCountersOfTheirServersInTheLog) {
+    EXPECT_EQ(check(0), "PASSED 0");
+    regions[1].replica->kill(true);
+    world.pass(70'000);
+    EXPECT_EQ(world.logged("counters of \"main/r1\" since .*replica 10.1.0.2:6379: connection"), 1U);
+    EXPECT_EQ(world.logged("counters of \"main/r1\" since .*primary "), 0U);
+}
+
 class ThreeRegions : public Regions {
     void SetUp() override { start(3, "1000r/h"); }
 };

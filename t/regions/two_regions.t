@@ -21,6 +21,7 @@ my @nginx = map {
             region $names[$other] { shard a replica=" . $doors[$other]->address . "; }
             here $names[$_]; check_timeout 2s; fresh off; ssl on; ssl_trusted_certificate @{[$authority->file]}; }",
         server => 'location /limits/ { rate_limit_console view; }
+            location = /where { rate_limit_report; rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global; }
             location / { rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global;
                 add_header X-Outcome "$rate_limit_status $rate_limit_source" always; }'
     );
@@ -48,6 +49,11 @@ is $nginx[0]->get('/x?k=k')->header('X-RateLimit-Remaining'), 0, '... with nothi
 is $primaries[0]->used('k', 'default/86400c'), 4, 'each region has charged its own';
 is $primaries[1]->used('k', 'default/86400c'), 6, '... primary';
 is $_->count_log(qr/READONLY/), 0, "nginx has written to no replica" for @nginx;
+
+like ask(1, 'reported'), qr/^PASSED/, 'a request in us' for 1 .. 3;
+wait_until { $primaries[1]->used('reported', 'default/86400c') == 3 } what => 'its charges';
+knows(0, 'reported', 3);
+like $nginx[0]->get('/where?k=reported')->body, qr/"used":3,"remaining":7/, 'a report in eu, which has never asked for that key, knows of them';
 
 $doors[1]->stop;
 wait_until { ask(0, 'other') =~ /^PASSED memory / } what => 'us to be remembered';

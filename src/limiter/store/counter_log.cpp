@@ -197,7 +197,9 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
                      errors_of_named(store, shard));
             continue;
         }
-        add_node("primary ", shard.primary);
+        if (shard.names_primary()) {
+            add_node("primary ", shard.primary);
+        }
         for (const NodeConf& replica : shard.replicas) {
             add_node("replica ", replica);
         }

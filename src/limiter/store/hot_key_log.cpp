@@ -39,6 +39,7 @@ void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum&
              const HotKeys::Key& key) noexcept {
     const std::string_view shard = sum.name;
     const bool in_cluster = !store.shards.empty() && store.shards.front().in_cluster;
+    const bool of_regions = store.home != nullptr || !store.elsewhere.empty();
     const std::uint64_t percent = std::uint64_t{100} * key.certain() / sum.keys.noted();
     log_line(process_log(), LogLevel::warn,
              "rate limit \"%.*s\": one key makes %" PRIu64 "%% of the %" PRIu64
@@ -46,7 +47,8 @@ void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum&
              "%s\"%.*s\" of \"%s\", id %016" PRIx64 ": %s",
              static_cast<int>(limit.name.size()), limit.name.data(), percent, sum.commands,
              in_cluster ? "the nodes of " : "shard ", static_cast<int>(shard.size()), shard.data(),
-             store.name.c_str(), key.id, limit.limit->mode->when_hot);
+             store.name.c_str(), key.id,
+             of_regions ? "a longer \"fresh\" asks less" : limit.limit->mode->when_hot);
 }
 
 /// Stores and limits that are not configured any more are not told.

@@ -46,8 +46,8 @@ HotKeys::Key CommandSample::key_of(std::string_view redis_key) const noexcept {
     if (parts.key.empty()) {
         return {};
     }
-    return {client_id(*store_.zone, store_.name, parts.name, parts.key),
-            limit_digest(store_.name, parts.name), 0, 0};
+    const std::string& store = (store_.home != nullptr ? *store_.home : store_).name;  // that of the limit
+    return {client_id(*store_.zone, store, parts.name, parts.key), limit_digest(store, parts.name), 0, 0};
 }
 
 void CommandSample::tell(std::string_view shard, Millis now) noexcept {

@@ -22,8 +22,10 @@ namespace rate_limit {
 
 namespace {
 
+/// In any region of the store.
 bool has_host_names(const StoreConf& store) noexcept {
-    bool has = false;
+    bool has = std::any_of(store.elsewhere.begin(), store.elsewhere.end(),
+                           [](const StoreConf* region) { return has_host_names(*region); });
     for_each_node(store, [&has](const NodeConf& node) { has = has || !node.host.empty(); });
     return has;
 }
@@ -193,7 +195,7 @@ ngx_int_t finish_stores(ngx_conf_t* cf, const MainConf& main) noexcept {
             store.resolver = core->resolver;
             store.resolver_timeout = core->resolver_timeout;
             ngx_conf_init_msec_value(store.resolver_timeout, 30000);  // http's own is never merged
-        } else if (has_host_names(store)) {
+        } else if (store.home == nullptr && has_host_names(store)) {
             warn_merged(cf,
                         "the host names of \"rate_limit_redis %s\" in %V:%ui are resolved only now: add "
                         "\"resolver\" to \"http\" to have them resolved again when a server moves",

@@ -204,7 +204,11 @@ char* finish_tls(ngx_conf_t* cf, StoreBlock& store) {
     if (!tls.verify) {
         warn_of_anybody(cf, tls.verify_line);
     }
-    for_each_node(store, [cf](const NodeConf& node) { warn_of_clear_text(cf, node); });
+    const auto warn = [cf](const NodeConf& node) { warn_of_clear_text(cf, node); };
+    for_each_node(store, warn);
+    for (const StoreBlock* region : store.regions) {
+        for_each_node(*region, warn);
+    }
     return make_context(cf, tls);
 }
 

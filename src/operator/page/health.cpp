@@ -69,11 +69,14 @@ void find_nodes_down(const AllFigures& found, Findings& findings) {
     }
 }
 
-/// Until a worker has asked for it, none knows the nodes of a shard that other servers name.
+/// Until a worker has asked for it, none knows the nodes of a shard that other servers name. Other regions
+/// are not charged from here.
 void find_no_primary(const AllFigures& found, Findings& findings) {
     for (const AllFigures::OfShard& shard : found.shards) {
-        if (!shard.nodes.empty() && std::none_of(shard.nodes.begin(), shard.nodes.end(),
-                                                 [](const auto& node) { return node.node.primary; })) {
+        const bool is_charged = shard.store == nullptr || shard.store->home == nullptr;
+        if (is_charged && !shard.nodes.empty() &&
+            std::none_of(shard.nodes.begin(), shard.nodes.end(),
+                         [](const auto& node) { return node.node.primary; })) {
             findings.push_back(
                 {"no primary is known of " + name_of(shard), "Nothing can be charged there until one is."});
         }

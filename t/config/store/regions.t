@@ -59,4 +59,19 @@ for (
     like $output, $told, '... with its remedy' if $told;
 }
 
+# What is told of servers holds for those of all regions, and what is told of a block once.
+sub warnings ($block) {
+    my ($code, $output) = test_config("rate_limit_redis main { $block here eu; } rate_limit_key \$arg_k;
+        server { location / { rate_limit 1r/s window=clock store=main; } }");
+    is $code, 0, "taken: $block" or diag $output;
+    return grep { /^nginx: \[warn\]/ } split /\n/, $output;
+}
+is_deeply [ warnings("$eu $us") ], [], 'nothing is told of addresses';
+my @names = warnings('region eu { shard a primary=localhost:1; } region us { shard a replica=localhost:2; } region asia { shard a replica=localhost:3; }');
+is scalar @names, 1, 'one line for the names of all regions';
+like $names[0], qr/the host names of "rate_limit_redis main" in .* are resolved only now/, '... that names the block';
+like join("\n", warnings("$eu region us { shard a replica=localhost:2; }")), qr/the host names of "rate_limit_redis main" in/, '... also where none is here';
+my @clear = grep { /"ssl on" does not hold for "unix:/ } warnings("$eu region us { shard a replica=unix:/tmp/r.sock; } ssl on;");
+is scalar @clear, 1, 'one line for a unix socket of another region under "ssl on"';
+
 done;
