@@ -24,9 +24,12 @@ namespace {
 
 /// In any region of the store.
 bool has_host_names(const StoreConf& store) noexcept {
-    bool has = std::any_of(store.elsewhere.begin(), store.elsewhere.end(),
-                           [](const StoreConf* region) { return has_host_names(*region); });
-    for_each_node(store, [&has](const NodeConf& node) { has = has || !node.host.empty(); });
+    bool has = false;
+    const auto look = [&has](const NodeConf& node) { has = has || !node.host.empty(); };
+    for_each_node(store, look);
+    for (const StoreConf* region : store.elsewhere) {
+        for_each_node(*region, look);
+    }
     return has;
 }
 
