@@ -178,9 +178,14 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
 
 void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
     constexpr Millis most_lag = 2000;
-    const bool open = is_open(answer, terms.rate.period, terms.now);
-    const Window told = open ? answer : Window{0, terms.proposed};
-    if (told.used >= record.used || !is_open(record, terms.rate.period, terms.now)) {
+    const Millis half_period = terms.rate.period * 500;
+    const bool open = is_open(record, terms.rate.period, terms.now);
+    const bool tells = is_open(answer, terms.rate.period, terms.now);
+    Window told = tells ? answer : Window{0, terms.proposed};
+    if (tells && answer.reset - terms.proposed > half_period) {
+        told = open ? Window{record.used, record.reset} : Window{0, terms.proposed};
+    }
+    if (told.used >= record.used || !open) {
         learn(record, terms, told);
     } else if (since(record.asked, terms.now) > most_lag) {
         set_window(record, told.used, told.reset);

@@ -79,7 +79,8 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
 
 /// A node of another region has said what is used there of this window, which ends with a period of the
 /// clock: nothing, where its answer has no open window. What it says counts; but less than is remembered
-/// counts only where for two seconds no node has said as much, since replicas lag by different times.
+/// counts only where for two seconds no node has said as much, since replicas lag by different times. Where a
+/// clock there is ahead, the next window is open already: of this one what is remembered stays.
 void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
 /// Whether the truth has told this machine of the open window within the last `freshness` milliseconds.
