@@ -161,6 +161,20 @@ TEST_F(Regions, ConfirmWhatOthersHaveUsed) {
     EXPECT_LE(world.at() - lost, 10'500);
 }
 
+TEST_F(Regions, SeeWhatIsGivenBackElsewhereWithinSeconds) {
+    store(0).fresh = 0;
+    charge(1, 40);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "PASSED 40");
+    regions[1].primary->lose_data(nullptr);
+    regions[1].replica->lose_data(nullptr);
+    EXPECT_EQ(check(0), "PASSED 40") << "the replica may lag";
+    world.pass(1'900);
+    EXPECT_EQ(check(0), "PASSED 40");
+    world.pass(200);
+    EXPECT_EQ(check(0), "PASSED 0");
+}
+
 TEST_F(Regions, CountRequestsInFlightHere) {
     charge(0, 49);
     charge(1, 50);

@@ -7,6 +7,7 @@ use RateLimit::Proxy;
 my @names     = qw(eu us);
 my $authority = RateLimit::Certificates->authority('ours');
 my %tls       = (tls => {%{$authority->issue('server', 'IP:127.0.0.1')}, trusted => $authority->file});
+my $ssl       = "ssl on; ssl_trusted_certificate @{[$authority->file]};";
 my @primaries = map { RateLimit::Redis->start(%tls) } @names;
 my @ways      = map { RateLimit::Proxy->start(to => $_->tls_port, distance => 0.02) } @primaries;    # to the other region
 my @replicas  = map { RateLimit::Redis->start(%tls, args => ['--tls-replication', 'yes', '--replicaof', '127.0.0.1', $ways[$_]->port], wait => 0) } 0, 1;
@@ -19,7 +20,7 @@ my @nginx = map {
     RateLimit::Nginx->start(
         http => "rate_limit_redis global { region $names[$_] { shard a primary=" . $primaries[$_]->address . "; }
             region $names[$other] { shard a replica=" . $doors[$other]->address . "; }
-            here $names[$_]; check_timeout 2s; fresh off; ssl on; ssl_trusted_certificate @{[$authority->file]}; }",
+            here $names[$_]; check_timeout 2s; fresh off; $ssl }",
         server => 'location /limits/ { rate_limit_console view; }
             location = /where { rate_limit_report; rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global; }
             location / { rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global;
@@ -71,7 +72,7 @@ $nginx[0]->wait_log(qr/region "us" of "global", shard "a", answers again/);
 sub start_with ($us) {
     return RateLimit::Nginx->start(
         http => "rate_limit_redis global { region eu { shard a primary=" . $primaries[0]->address . "; }
-            region us { shard a replica=" . $us->address . "; } here eu; check_timeout 2s; fresh off; }",
+            region us { shard a replica=" . $us->address . "; } here eu; check_timeout 2s; fresh off; $ssl }",
         server => 'location / { rate_limit_key $arg_k; rate_limit 10r/d window=clock store=global; }'
     );
 }

@@ -222,12 +222,36 @@ char* set_directive(ngx_conf_t* cf, StoreBlock& store) {
     return known->set(cf, store);
 }
 
-/// nginx has refused a directive that the block does not know; a line more says what it takes.
-void tell_unknown(ngx_conf_t* cf) noexcept {
+bool is_known(std::string_view directive) noexcept {
+    return find(lists, directive) != nullptr || find(directives, directive) != nullptr ||
+           directive == region_directive || directive == "include";
+}
+
+/// nginx has refused a line of a region; a line more says what it takes.
+void tell_unknown_of_region(ngx_conf_t* cf, const StoreBlock& region) noexcept {
     const ngx_str_t& word = words_of(cf)[0];
     const std::string_view text = view(word);
-    if (find(lists, text) == nullptr && find(directives, text) == nullptr && text != region_directive &&
-        text != "include") {
+    const char* const name = region.region.c_str();
+    if (text == "cluster") {
+        refuse(cf, "\"cluster\" in \"region %s\": a cluster cannot be read so; name its shards by \"shard\"",
+               name);
+    } else if (text == region_directive || text == "here") {
+        refuse(cf, "\"%V\" in \"region %s\": end that region by \"}\" before", &word, name);
+    } else if (!is_known(text)) {
+        refuse(cf, "unknown directive \"%V\" in \"region %s\": it takes shard, sentinel and include", &word,
+               name);
+    } else if (text != "shard" && text != "sentinel" && text != "include") {
+        refuse(cf, "\"%V\" in \"region %s\" holds for all regions: move it behind the \"}\" of the region",
+               &word, name);
+    }
+}
+
+/// nginx has refused a directive that the block does not know; a line more says what it takes.
+void tell_unknown(ngx_conf_t* cf, const StoreBlock& store) noexcept {
+    const ngx_str_t& word = words_of(cf)[0];
+    if (!store.regions.empty() && !store.regions.back()->ended) {
+        tell_unknown_of_region(cf, *store.regions.back());
+    } else if (!is_known(view(word))) {
         refuse(cf,
                "unknown directive \"%V\" in \"rate_limit_redis\": it takes shard, cluster, sentinel, "
                "sentinel_username, sentinel_password, region, here, check_timeout, charge_timeout, "
@@ -289,7 +313,7 @@ char* set_redis_block(ngx_conf_t* cf, ngx_command_t* /*command*/, void* conf) no
         }
         char* const result = read_block(cf, *store, names_of_lines(), region_directive, set_directive);
         if (result != NGX_CONF_OK) {
-            tell_unknown(cf);
+            tell_unknown(cf, *store);
         }
         return result == NGX_CONF_OK ? finish(cf, main, *store) : result;
     } catch (const std::bad_alloc&) {

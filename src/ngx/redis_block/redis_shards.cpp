@@ -69,6 +69,12 @@ char* set_parameter(ngx_conf_t* cf, ngx_uint_t at, ShardLine& line) {
 
 /// How a shard names its primary. If the block has no "sentinel" yet, one may still follow.
 const char* named_primary(const StoreBlock& store) noexcept {
+    if (!store.region.empty()) {
+        return store.sentinels.empty()
+                   ? "primary=HOST:PORT in the region here, else replica=HOST:PORT; or, with "
+                     "\"sentinel\", master=MASTER"
+                   : "master=MASTER";
+    }
     return store.sentinels.empty() ? "primary=HOST:PORT; or, with \"sentinel\", master=MASTER"
                                    : "master=MASTER";
 }
@@ -87,11 +93,13 @@ char* check_shard(ngx_conf_t* cf, const StoreBlock& store, const ShardLine& line
     }
     for (const ShardConf& other : store.shards) {
         if (other.discovered() != shard.discovered()) {
-            return refuse(cf,
-                          "shard \"%s\" has \"%s\" and shard \"%s\" has \"%s\": in one \"rate_limit_redis\" "
-                          "all shards have the one or the other; put them into two",
-                          shard.name.c_str(), shard.discovered() ? "master=" : "primary=", other.name.c_str(),
-                          other.discovered() ? "master=" : "primary=");
+            return refuse(
+                cf,
+                "shard \"%s\" has %s and shard \"%s\" has %s: in one \"%s\" all shards have the one "
+                "or the other; put them into two",
+                shard.name.c_str(), shard.discovered() ? "\"master=\"" : "addresses", other.name.c_str(),
+                other.discovered() ? "\"master=\"" : "addresses",
+                store.region.empty() ? "rate_limit_redis" : "region");
         }
         if (shard.discovered() && other.master == shard.master) {
             ngx_conf_log_error(NGX_LOG_WARN, cf, 0,

@@ -80,14 +80,26 @@ char* check_sentinels(ngx_conf_t* cf, const StoreBlock& region) {
     return NGX_CONF_OK;
 }
 
+/// Those of its shards; sentinels may watch the masters of several regions.
 std::vector<const NodeConf*> servers_of(const StoreBlock& region) {
     std::vector<const NodeConf*> servers;
-    for_each_node(region, [&servers](const NodeConf& node) { servers.push_back(&node); });
+    for_each_node(region, [&](const NodeConf& node) {
+        const NodeConf* const first = region.sentinels.data();
+        if (std::less<>()(&node, first) || !std::less<>()(&node, first + region.sentinels.size())) {
+            servers.push_back(&node);
+        }
+    });
     return servers;
 }
 
 /// A server that two regions name would count twice in each check.
 char* compare_servers(ngx_conf_t* cf, const StoreBlock& region, const StoreBlock& other) {
+    if (region.shards.front().discovered() && share_primary(region, other)) {
+        return refuse_region(cf, region,
+                             "\"region %s\" has a master that \"region %s\" has, of the same sentinels: give "
+                             "it a master of its own in %V:%ui",
+                             region.region.c_str(), other.region.c_str());
+    }
     const std::vector<const NodeConf*> others = servers_of(other);
     for (const NodeConf* server : servers_of(region)) {
         if (std::any_of(others.begin(), others.end(),
@@ -137,7 +149,10 @@ char* set_region(ngx_conf_t* cf, StoreBlock& store) {
     region->file = cf->conf_file->file.name;
     region->line = cf->conf_file->line;
     store.regions.push_back(region);
-    return read_block(cf, *region, {"shard", "sentinel"}, {}, set_line_of_region);
+    region->ended = false;
+    char* const result = read_block(cf, *region, {"shard", "sentinel"}, {}, set_line_of_region);
+    region->ended = result == NGX_CONF_OK;
+    return result;
 }
 
 /// here NAME
@@ -163,8 +178,8 @@ char* take_servers_here(ngx_conf_t* cf, StoreBlock& store) {
     }
     if (store.region.empty()) {
         return refuse(cf,
-                      "\"rate_limit_redis %s\" has regions, and none is here: add \"here %s\", or the name "
-                      "of the other one that this machine stands in",
+                      "\"rate_limit_redis %s\" has regions, and none is here: add \"here %s\", or the other "
+                      "one, if this machine stands there",
                       name, store.regions.front()->region.c_str());
     }
     if (!store.shards.empty() || !store.sentinels.empty() || !store.seeds.empty()) {

@@ -33,6 +33,7 @@ struct StoreBlock final : StoreConf {
     unsigned written = 0;  // which directives the block has: bits, in the order of their table
 
     std::vector<StoreBlock*> regions;  // as written; once all is read, but for the one here
+    bool ended = true;                 // false: a region whose block is being read
 
     TlsConf tls;  // meaningless unless `encrypted`
 

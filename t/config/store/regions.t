@@ -9,15 +9,22 @@ sub test_config { return RateLimit::Nginx->test_config(@_) }
 
 for (
     [ 'here eu;', qr/"rate_limit_redis main" has "here eu" and no regions: add "region eu \{ shard … \}"/ ],
-    [ "$eu $us", qr/"rate_limit_redis main" has regions, and none is here: add "here eu"/ ],
+    [ "$eu $us", qr/"rate_limit_redis main" has regions, and none is here: add "here eu", or the other one, if this machine stands there in .*nginx\.conf:\d+/ ],
     [ "$eu $us here asia;", qr/"here asia" names no region of "rate_limit_redis main": add "region asia/ ],
     [ "$eu here eu;", qr/"rate_limit_redis main" has no region but "here eu": add the other ones/ ],
     [ "$eu $eu here eu;", qr/duplicate "region eu": every region needs a name of its own/ ],
     [ "$eu $us here eu; here eu;", qr/duplicate "here"/ ],
     [ "$eu $us here eu; shard b primary=127.0.0.1:3;", qr/has regions, and "shard" outside of them: move it into its "region"/ ],
     [ "$eu $us here eu; cluster 127.0.0.1:3;", qr/has regions, and "cluster" outside of them: a cluster cannot be read so/ ],
-    [ "$eu region us { cluster 127.0.0.1:3; } here eu;", qr/unknown directive "cluster"/ ],
-    [ "$eu region us { check_timeout 1s; } here eu;", qr/unknown directive "check_timeout"/ ],
+    [ "$eu region us { cluster 127.0.0.1:3; } here eu;", qr/"cluster" in "region us": a cluster cannot be read so; name its shards by "shard" in .*nginx\.conf:\d+/ ],
+    [ "$eu region us { check_timeout 1s; } here eu;", qr/"check_timeout" in "region us" holds for all regions: move it behind the "\}" of the region/ ],
+    [ "$eu region us { here eu; } here eu;", qr/"here" in "region us": end that region by "\}" before/ ],
+    [ "$eu region us { $us } here eu;", qr/"region" in "region us": end that region/ ],
+    [ "$eu region us { foo; } here eu;", qr/unknown directive "foo" in "region us": it takes shard, sentinel and include/ ],
+    [ "$eu region us { shard a; } here eu;", qr/"shard" needs a name and a primary: shard NAME primary=HOST:PORT in the region here, else replica=HOST:PORT/ ],
+    [ "region eu { sentinel 127.0.0.1:9; shard a master=m; shard b replica=127.0.0.1:2; } $us here eu;", qr/shard "b" has addresses and shard "a" has "master=": in one "region" all/ ],
+    [ "$eu region us { sentinel 127.0.0.1:9; shard a master=m; } region asia { sentinel 127.0.0.1:9; shard a master=m; } here eu;",
+        qr/"region asia" has a master that "region us" has, of the same sentinels: give it a master of its own/ ],
     [ "$eu region us { shard b replica=127.0.0.1:2; } here eu;", qr/the shards of "region us" are not those of "here eu": give all regions shards of the same names and weights in .*nginx\.conf:\d+/ ],
     [ "$eu region us { shard a replica=127.0.0.1:2 weight=2; } here eu;", qr/the shards of "region us" are not those of "here eu"/ ],
     [ "$eu region us { shard a replica=127.0.0.1:2; shard b replica=127.0.0.1:3; } here eu;", qr/the shards of "region us" are not those/ ],
@@ -69,6 +76,8 @@ sub warnings ($block) {
 is_deeply [ warnings("$eu $us") ], [], 'nothing is told of addresses';
 my @names = warnings('region eu { shard a primary=localhost:1; } region us { shard a replica=localhost:2; } region asia { shard a replica=localhost:3; }');
 is scalar @names, 1, 'one line for the names of all regions';
+is_deeply [ warnings("$eu region us { sentinel 127.0.0.1:9; shard a master=us; } region asia { sentinel 127.0.0.1:9; shard a master=asia; }") ], [],
+    'the same sentinels may watch the masters of several regions';
 like $names[0], qr/the host names of "rate_limit_redis main" in .* are resolved only now/, '... that names the block';
 like join("\n", warnings("$eu region us { shard a replica=localhost:2; }")), qr/the host names of "rate_limit_redis main" in/, '... also where none is here';
 my @clear = grep { /"ssl on" does not hold for "unix:/ } warnings("$eu region us { shard a replica=unix:/tmp/r.sock; } ssl on;");

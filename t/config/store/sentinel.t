@@ -31,7 +31,7 @@ my @bad = (
     ['shard a primary=127.0.0.1:2; sentinel 127.0.0.1:1', '}',
         qr/has "sentinel", and its shards have addresses: write "shard NAME master=MASTER", or remove "sentinel"/],
     ["$both; shard b primary=127.0.0.1:2", 'shard b',
-        qr/shard "b" has "primary=" and shard "a" has "master=": in one "rate_limit_redis" all shards have the one or the other; put them into two/],
+        qr/shard "b" has addresses and shard "a" has "master=": in one "rate_limit_redis" all shards have the one or the other; put them into two/],
     ["$both primary=127.0.0.1:2", 'shard a',
         qr/shard "a" has both "master=" and addresses: the sentinels tell the addresses; keep "master=mymaster"/],
     ["$both replica=127.0.0.1:2", 'shard a', qr/shard "a" has both "master=" and addresses/],
