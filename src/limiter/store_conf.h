@@ -134,6 +134,9 @@ struct StoreConf {
     const StoreConf* home =
         nullptr;  // not null: it is another region of that store, and limits cannot name it
 
+    bool has_regions() const noexcept { return !elsewhere.empty(); }
+    bool is_of_regions() const noexcept { return home != nullptr || has_regions(); }
+
     /// Which records of windows are of this route, and of this region.
     std::uint64_t window_digest(Route route) const noexcept {
         return routes.digest_of(route) ^ (region.empty() ? 0 : xxh64(region, 0));

@@ -68,6 +68,7 @@ TEST_F(WindowElsewhere, IsEmptyWhereOnlyTheNextOneIsKnown) {
 /// A zone that is behind by some hours ends a day by the local time later.
 TEST_F(WindowElsewhere, CountsWhereItEndsALittleLater) {
     EXPECT_EQ(told(12, 0, end + period / 4), 12);
+    EXPECT_EQ(told(13, 1, end + period * 3 / 4), 13);
 }
 
 TEST(WindowsOverRegions, MayStandForChecksWhileATwentiethOfTheWholeLimitIsLeft) {

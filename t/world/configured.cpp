@@ -185,7 +185,7 @@ void Configured::add_limit(const LimitSetup& setup) {
                                     "\", and there is none of this name");
     }
     const char* const unfit =
-        limit.store != nullptr && !limit.store->elsewhere.empty() ? why_not_over_regions(limit) : nullptr;
+        limit.store != nullptr && limit.store->has_regions() ? why_not_over_regions(limit) : nullptr;
     if (unfit != nullptr) {
         throw std::invalid_argument("the limit " + setup.name + " " + unfit);
     }

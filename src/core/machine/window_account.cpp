@@ -176,15 +176,23 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
     set_limit(record, terms.rate.limit);
 }
 
+Window window_elsewhere(const WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
+    const Window none{0, terms.proposed};
+    if (!is_open(answer, terms.rate.period, terms.now)) {
+        return none;
+    }
+    // A clock is ahead by whole periods. Days by the local time end at other times in other zones.
+    const Millis later = answer.reset - terms.proposed;
+    if (later <= terms.rate.period * 1000 / 12 * 11) {
+        return answer;
+    }
+    return is_open(record, terms.rate.period, terms.now) ? Window{record.used, record.reset} : none;
+}
+
 void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
     constexpr Millis most_lag = 2000;
-    const Millis half_period = terms.rate.period * 500;
     const bool open = is_open(record, terms.rate.period, terms.now);
-    const bool tells = is_open(answer, terms.rate.period, terms.now);
-    Window told = tells ? answer : Window{0, terms.proposed};
-    if (tells && answer.reset - terms.proposed > half_period) {
-        told = open ? Window{record.used, record.reset} : Window{0, terms.proposed};
-    }
+    const Window told = window_elsewhere(record, terms, answer);
     if (told.used >= record.used || !open) {
         learn(record, terms, told);
     } else if (since(record.asked, terms.now) > most_lag) {

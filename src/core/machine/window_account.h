@@ -77,10 +77,13 @@ void resend(WindowRecord& record, Millis now) noexcept;
 /// the later one stays.
 void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known = 0) noexcept;
 
-/// A node of another region has said what is used there of this window, which ends with a period of the
-/// clock: nothing, where its answer has no open window. What it says counts; but less than is remembered
-/// counts only where for two seconds no node has said as much, since replicas lag by different times. Where a
-/// clock there is ahead, the next window is open already: of this one what is remembered stays.
+/// What an answer from another region says of the window that a period of the clock begins and ends, `record`
+/// being what is remembered of it there: nothing, where it has no open window. Where a clock there is ahead,
+/// the next window is open already: of this one what is remembered stays.
+Window window_elsewhere(const WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
+
+/// Remembers that. Less than is remembered counts only where for two seconds no node has said as much, since
+/// replicas lag by different times.
 void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
 /// Whether the truth has told this machine of the open window within the last `freshness` milliseconds.

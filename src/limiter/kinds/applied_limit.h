@@ -100,8 +100,8 @@ struct AppliedLimit : WindowPlace {
     Holding holding;
     Millis delay = 0;  ///< it waits so long for its turn by `delay=`, or would without the limit's dry run
     std::optional<RunningCounts::Column> running;  ///< counts the request as one that runs
-    Demand demand;        ///< part of the limit that the store is asked for, if for more than the window
-    Elsewhere elsewhere;  ///< what other regions have used, where the store has some
+    Demand demand;  ///< part of the limit that the store is asked for, if for more than the window
+    Elsewhere* elsewhere = nullptr;  ///< the window in other regions; null: the store has none
     std::variant<std::monostate, Read, Reservation, Seat, SharedRead, Entrance, RegionalRead>
         asked;                       ///< the question to the store; monostate: none
     PenaltyPart* penalty = nullptr;  ///< null: the limit has no penalties
@@ -110,6 +110,9 @@ struct AppliedLimit : WindowPlace {
     WindowKind kind() const noexcept { return limit.kind_at(verdict.rate, bucket.has_value()); }
 
     ReadAs read_as() const noexcept { return {kind(), bucket ? bucket->fill() : 0}; }
+
+    /// What other regions have used.
+    std::int64_t used_elsewhere() const noexcept { return elsewhere != nullptr ? elsewhere->used : 0; }
 
     /// The shard that serves the window now, which may change while the request runs. There is a store.
     Shard& shard() const noexcept { return store->at(route); }

@@ -5,7 +5,7 @@
 namespace rate_limit {
 
 void show(AppliedLimit& applied, const Window& window) noexcept {
-    applied.verdict.window = {window.used + applied.kept + applied.elsewhere.used, window.reset};
+    applied.verdict.window = {window.used + applied.kept + applied.used_elsewhere(), window.reset};
     applied.verdict.known = true;
     applied.verdict.in_flight = 0;
 }

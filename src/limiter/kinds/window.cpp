@@ -45,13 +45,14 @@ const NamedKind* const named_windows[] = {&first_windows, &clock_windows, &local
 
 Terms terms_of(const AppliedLimit& applied, Millis now) noexcept {
     Rate rate = applied.verdict.rate;
-    rate.limit -= applied.elsewhere.used;
+    const std::int64_t elsewhere = applied.used_elsewhere();
+    rate.limit -= elsewhere;
     return {rate, applied.store == nullptr ? Truth::local : Truth::redis,
-            propose_reset(applied.kind(), rate.period, now), now, applied.elsewhere.used};
+            propose_reset(applied.kind(), rate.period, now), now, elsewhere};
 }
 
 bool leaves(const AppliedLimit& applied, std::int64_t taken, std::int64_t need) noexcept {
-    return applied.verdict.rate.limit - applied.elsewhere.used - taken >= need;
+    return applied.verdict.rate.limit - applied.used_elsewhere() - taken >= need;
 }
 
 std::optional<WindowRecord> open_window(AppliedLimit& applied, Millis now) noexcept {
@@ -106,16 +107,6 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
     return applied.doubtful ? Recalled::nothing : reject_by(applied, record, need);
 }
 
-void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept {
-    const Rate& rate = applied.verdict.rate;
-    recall_elsewhere(*applied.zone, {rate, applied.kind(), now}, applied.shard().freshness(rate.period),
-                     applied.elsewhere);
-}
-
-void learn_elsewhere(AppliedLimit& applied, Millis now) noexcept {
-    learn_elsewhere(now, applied.route, applied.elsewhere);
-}
-
 std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
                                         Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
@@ -157,7 +148,7 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
             }
         }
         if (!is_open(record, terms.rate.period, now)) {
-            applied.verdict.window = {applied.elsewhere.used, terms.proposed};
+            applied.verdict.window = {applied.used_elsewhere(), terms.proposed};
         }
     });
     if (!room) {
@@ -192,7 +183,8 @@ bool WindowsKind::show_remembered(AppliedLimit& applied, Millis now) const noexc
 
 bool WindowsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
     const auto record = open_window(applied, now);
-    return applied.store == nullptr || (record && was_told(*record, now) && applied.elsewhere.known);
+    return applied.store == nullptr ||
+           (record && was_told(*record, now) && (applied.elsewhere == nullptr || applied.elsewhere->known));
 }
 
 void WindowsKind::show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept {

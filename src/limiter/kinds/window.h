@@ -56,12 +56,6 @@ Recalled reject_by(AppliedLimit& applied, const WindowRecord& record, std::int64
 Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, std::int64_t need,
                            Millis now) noexcept;
 
-/// Looks at what this machine remembers of other regions: `elsewhere` says it.
-void recall_elsewhere(AppliedLimit& applied, Millis now) noexcept;
-
-/// Takes in what other regions have answered; see regions/elsewhere.h.
-void learn_elsewhere(AppliedLimit& applied, Millis now) noexcept;
-
 /// The origin of the word on a window.
 enum class Source : unsigned char {
     memory,   ///< this machine: what is remembered decides

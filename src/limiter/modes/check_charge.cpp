@@ -67,7 +67,8 @@ protected:
         return applied.shard().freshness(applied.verdict.rate.period);
     }
 
-    /// The primary's last answer to a charge may stand for a check for so many milliseconds; 0: it may not.
+    /// Decides from memory what it can. The primary's last answer to a charge may stand for a check for so
+    /// many milliseconds; 0: it may not.
     static Recalled recall_within(AppliedLimit& applied, Millis freshness, Millis now) noexcept {
         const auto known = enter_fresh(applied, entry, freshness, now);
         if (applied.open) {
@@ -116,19 +117,19 @@ class CheckChargeOfOneRegion final : public CheckCharge {};
 class CheckChargeOverRegions final : public CheckCharge {
 public:
     Recalled recall(AppliedLimit& applied, Millis now) const noexcept override {
-        return recall_within(applied, applied.elsewhere.fresh ? freshness_of(applied) : 0, now);
+        return recall_within(applied, applied.elsewhere->fresh ? freshness_of(applied) : 0, now);
     }
 
     void ask(AppliedLimit& applied, Answer::Owner& owner) const noexcept override {
         const Read::From from = reads_from(applied);
-        applied.asked.emplace<RegionalRead>().start(applied, from, applied.elsewhere, owner);
+        applied.asked.emplace<RegionalRead>().start(applied, from, *applied.elsewhere, owner);
     }
 
     Admission admit(AppliedLimit& applied, Millis now) const noexcept override {
+        learn_elsewhere(*applied.elsewhere, applied.route, now);
         if (applied.answer()->failure() != nullptr) {
             return without_answer(applied, now);
         }
-        learn_elsewhere(applied, now);
         Checked answer = checked(applied, std::get<RegionalRead>(applied.asked).by_primary(), now);
         if (!answer.open && !leaves(applied, 0, need)) {
             // Others have used all of it: remembered as a window of which nothing is used, it rejects from

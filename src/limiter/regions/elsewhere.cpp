@@ -30,48 +30,49 @@ Object* make_some(RequestMemory& memory, std::size_t count) noexcept {
 
 }  // namespace
 
-const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, Elsewhere& elsewhere) noexcept {
+Elsewhere* locate_elsewhere(RequestMemory& memory, Zone& zone, const WindowPlace& place, const Rate& rate,
+                            WindowKind kind) noexcept {
     const StoreConf& here = place.store->conf();
-    elsewhere.count = here.elsewhere.size();
-    elsewhere.here = make_some<RegionPart>(memory, 1 + elsewhere.count);
-    if (elsewhere.here == nullptr) {
-        return "no memory";
+    auto* const elsewhere = make_some<Elsewhere>(memory, 1);
+    auto* const parts = make_some<RegionPart>(memory, 1 + here.elsewhere.size());
+    if (elsewhere == nullptr || parts == nullptr) {
+        return nullptr;
     }
-    elsewhere.here->store = place.store;
-    elsewhere.here->window.id = place.id;
-    elsewhere.parts = elsewhere.here + 1;
-    for (std::size_t i = 0; i < elsewhere.count; ++i) {
-        const StoreConf& region = *here.elsewhere[i];
-        RegionPart& part = elsewhere.parts[i];
-        part.store = live_store(region);
-        if (part.store == nullptr) {
-            return "no memory";
+    *elsewhere = {parts, here.elsewhere.size()};
+    parts->store = place.store;
+    parts->window = {&zone, place.id, rate, kind};
+    RegionPart* part = elsewhere->begin();
+    for (const StoreConf* region : here.elsewhere) {
+        part->store = live_store(*region);
+        if (part->store == nullptr) {
+            return nullptr;
         }
-        part.window.id = place.id;
-        part.window.id.low ^= here.window_digest(place.route) ^ region.window_digest(place.route);
+        // What makes the id one of the region here is taken out of it again.
+        WindowId id = place.id;
+        id.low ^= here.window_digest(place.route) ^ region->window_digest(place.route);
+        part++->window = {&zone, id, rate, kind};
     }
-    return nullptr;
+    return elsewhere;
 }
 
-void recall_elsewhere(Zone& zone, const WindowTime& at, Millis freshness, Elsewhere& elsewhere) noexcept {
+void recall_elsewhere(Elsewhere& elsewhere, Millis freshness, Millis now) noexcept {
     elsewhere.used = 0;
     elsewhere.fresh = freshness != 0;
     elsewhere.known = true;
-    for (RegionPart& part : elsewhere) {
-        part.window = {&zone, part.window.id, at.rate, at.kind};
-        const auto record = part.window.recall(at.now);
+    for (const RegionPart& part : elsewhere) {
+        const auto record = part.window.recall(now);
         elsewhere.used = add_used(elsewhere.used, record ? record->used : 0);
-        elsewhere.fresh = elsewhere.fresh && record && is_fresh(*record, freshness, at.now);
-        elsewhere.known = elsewhere.known && record && is_fresh(*record, a_second, at.now);
+        elsewhere.fresh = elsewhere.fresh && record && is_fresh(*record, freshness, now);
+        elsewhere.known = elsewhere.known && record && is_fresh(*record, a_second, now);
     }
 }
 
-void learn_elsewhere(Millis now, Route route, Elsewhere& elsewhere) noexcept {
+void learn_elsewhere(Elsewhere& elsewhere, Route route, Millis now) noexcept {
     elsewhere.used = 0;
-    for (const RegionPart& part : elsewhere) {
-        if (part.answered) {
+    for (RegionPart& part : elsewhere) {
+        if (const Window* told = part.told()) {
             part.store->watch(route).answered();
-            elsewhere.used = add_used(elsewhere.used, part.window.learn(part.told, now));
+            elsewhere.used = add_used(elsewhere.used, part.window.learn(*told, now));
             continue;
         }
         const auto record = part.window.recall(now);
@@ -80,6 +81,13 @@ void learn_elsewhere(Millis now, Route route, Elsewhere& elsewhere) noexcept {
             elsewhere.remembered = true;
             part.store->watch(route).remembered(part.failure);
         }
+    }
+}
+
+void add_elsewhere(Elsewhere& elsewhere, Millis now) noexcept {
+    elsewhere.used = 0;
+    for (RegionPart& part : elsewhere) {
+        elsewhere.used = add_used(elsewhere.used, part.window.seen(part.told(), now).used);
     }
 }
 

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <variant>
 
-#include "core/limit/rate.h"
 #include "limiter/loop.h"
 #include "limiter/store/read.h"
 #include "limiter/store/remote_window.h"
@@ -18,44 +18,47 @@ class Zone;
 /// What one request asks of its window in one region.
 struct RegionPart {
     Store* store = nullptr;  ///< the region's
-    RemoteWindow window;     ///< of another region, as this machine remembers it, once it has been recalled
-    Read read;
-    SharedRead shared;  ///< in place of `read`, for a report
+    RemoteWindow window;     ///< the window there; of another region, as this machine remembers it
+    std::variant<std::monostate, Read, SharedRead> asked;  ///< SharedRead: for a report
     bool answered = false;
-    Window told;                    ///< the answer
     const char* failure = nullptr;  ///< why it did not answer; static text. Null where nobody waited for it
+
+    /// The question to it; null: it was not asked.
+    Answer* answer() noexcept {
+        auto* read = std::get_if<Read>(&asked);
+        return read != nullptr ? static_cast<Answer*>(read) : std::get_if<SharedRead>(&asked);
+    }
+
+    /// What it has answered, or null.
+    const Window* told() noexcept { return answered ? &answer()->window() : nullptr; }
 };
 
-/// A window of a store with regions, as one request knows it in those that are not here. All of it is 0 for
-/// other stores.
+/// A window of a store with regions, as one request knows it in those that are not here. Lives in memory of
+/// the request.
 struct Elsewhere {
-    RegionPart* here = nullptr;  ///< the region here; null: the store has no regions
-    RegionPart* parts = nullptr;
-    std::size_t count = 0;    ///< of parts
-    std::int64_t used = 0;    ///< in all of them, as far as this machine knows
-    bool fresh = false;       ///< each of them was read within the freshness of the store
-    bool known = true;        ///< ... within the last second, so that a report need not ask
-    bool remembered = false;  ///< one has not answered: what was last read of it counts
+    RegionPart* here = nullptr;  ///< the region here, before all others
+    std::size_t count = 0;       ///< of other regions
+    std::int64_t used = 0;       ///< in all of them, as far as this machine knows
+    bool fresh = false;          ///< each of them was read within the freshness of the store
+    bool known = false;          ///< ... within the last second, so that a report need not ask
+    bool remembered = false;     ///< one has not answered: what was last read of it counts
 
-    RegionPart* begin() const noexcept { return parts; }
-    RegionPart* end() const noexcept { return parts + count; }
+    RegionPart* begin() const noexcept { return here + 1; }
+    RegionPart* end() const noexcept { return begin() + count; }
 };
 
-/// The window's rate, its kind, and the time.
-struct WindowTime {
-    Rate rate;
-    WindowKind kind = WindowKind::clock;
-    Millis now = 0;
-};
-
-/// Finds the windows of the other regions in memory of the request. Null, or why not; static text.
-const char* locate_elsewhere(RequestMemory& memory, const WindowPlace& place, Elsewhere& elsewhere) noexcept;
+/// The windows of all regions of a store that has some. Null without memory.
+Elsewhere* locate_elsewhere(RequestMemory& memory, Zone& zone, const WindowPlace& place, const Rate& rate,
+                            WindowKind kind) noexcept;
 
 /// Looks at what this machine remembers of them. `freshness` in milliseconds.
-void recall_elsewhere(Zone& zone, const WindowTime& at, Millis freshness, Elsewhere& elsewhere) noexcept;
+void recall_elsewhere(Elsewhere& elsewhere, Millis freshness, Millis now) noexcept;
 
-/// Remembers what they have answered. What one has not answered is what was last read of it, which is counted
-/// and logged. The region here has answered.
-void learn_elsewhere(Millis now, Route route, Elsewhere& elsewhere) noexcept;
+/// Remembers what they have answered. What one has not answered is what was last read of it; where a request
+/// waited for it, that is counted and logged.
+void learn_elsewhere(Elsewhere& elsewhere, Route route, Millis now) noexcept;
+
+/// What they have answered counts for this report alone: nothing is remembered, counted or logged.
+void add_elsewhere(Elsewhere& elsewhere, Millis now) noexcept;
 
 }  // namespace rate_limit

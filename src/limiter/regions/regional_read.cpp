@@ -16,61 +16,41 @@ constexpr const char* too_late_there =
 
 void RegionalRead::start(const WindowPlace& place, Read::From from, Elsewhere& elsewhere,
                          Answer::Owner& owner) noexcept {
-    shared_ = false;
-    Shard& here = place.store->at(place.route);
-    ask(elsewhere, here.deadlines(), owner, [&](RegionPart& part) {
+    ask(place, elsewhere, owner, [&](RegionPart& part) {
+        auto& read = part.asked.emplace<Read>();
         const bool is_here = &part == elsewhere.here;
         if (!is_here) {
-            part.read.remember_late(part.window);
+            read.remember_late(part.window);
         }
-        part.read.start(part.store->at(place.route), place.key, is_here ? from : Read::From::any_node, *this);
+        read.start(part.store->at(route_), place.key, is_here ? from : Read::From::any_node, *this);
     });
 }
 
 void RegionalRead::start_shared(const WindowPlace& place, const ReadAs& as, Elsewhere& elsewhere,
                                 Answer::Owner& owner) noexcept {
-    shared_ = true;
-    ask(elsewhere, place.store->at(place.route).deadlines(), owner, [&](RegionPart& part) {
-        part.store->shared_reads().read(part.shared, part.store->at(place.route), place.key, part.window.id,
-                                        as, *this);
+    ask(place, elsewhere, owner, [&](RegionPart& part) {
+        part.store->shared_reads().read(part.asked.emplace<SharedRead>(), part.store->at(route_), place.key,
+                                        part.window.id, as, *this);
     });
 }
 
 /// The region here comes first: its deadline comes before this one's.
 template <typename Ask>
-void RegionalRead::ask(Elsewhere& elsewhere, Deadlines& deadlines, Answer::Owner& owner,
+void RegionalRead::ask(const WindowPlace& place, Elsewhere& elsewhere, Answer::Owner& owner,
                        Ask ask_part) noexcept {
     elsewhere_ = &elsewhere;
+    route_ = place.route;
     busy_ = true;
     pending_ = 1 + elsewhere.count;
     ask_part(*elsewhere.here);
-    for (RegionPart& part : elsewhere) {
-        part.answered = false;
-        part.failure = nullptr;
-        ask_part(part);
-    }
-    begin(deadlines, nullptr, owner);
+    std::for_each(elsewhere.begin(), elsewhere.end(), ask_part);
+    begin(place.store->at(route_).deadlines(), nullptr, owner);
     busy_ = false;
     finish_if_done();
 }
 
-Answer& RegionalRead::question(RegionPart& part) const noexcept {
-    return shared_ ? static_cast<Answer&>(part.shared) : part.read;
-}
-
-void RegionalRead::give_up(RegionPart& part) const noexcept {
-    shared_ ? part.shared.cancel() : part.read.abandon();
-}
-
-void RegionalRead::on_answer(Answer& answer) noexcept {
+void RegionalRead::on_answer(Answer& /*answer*/) noexcept {
     --pending_;
-    for (RegionPart& part : *elsewhere_) {
-        if (&question(part) == &answer) {
-            part.failure = answer.failure();
-            part.answered = part.failure == nullptr;
-            part.told = answer.window();
-        }
-    }
     if (!busy_) {
         finish_if_done();
     }
@@ -80,8 +60,8 @@ void RegionalRead::on_answer(Answer& answer) noexcept {
 void RegionalRead::deadline_passed() noexcept {
     busy_ = true;
     for (RegionPart& part : *elsewhere_) {
-        if (question(part).waiting()) {
-            part.store->read_answers();
+        if (part.answer()->waiting()) {
+            part.store->at(route_).nodes().read_now();
         }
     }
     busy_ = false;
@@ -89,30 +69,33 @@ void RegionalRead::deadline_passed() noexcept {
 }
 
 void RegionalRead::finish_if_done() noexcept {
-    const Answer& here = question(*elsewhere_->here);
+    const Answer& here = *elsewhere_->here->answer();
     if (pending_ == 0 || (!here.waiting() && here.failure() != nullptr)) {
         finish();
     }
 }
 
 void RegionalRead::finish() noexcept {
-    const Answer& here = question(*elsewhere_->here);
+    const Answer& here = *elsewhere_->here->answer();
     const char* const failure = here.waiting() ? too_late : here.failure();
     window_ = here.window();
-    give_up(*elsewhere_->here);
+    elsewhere_->here->answer()->abandon();
     for (RegionPart& part : *elsewhere_) {
-        const bool late = (failure == nullptr || failure == too_late) &&
-                          (question(part).waiting() || part.failure == too_late);
-        part.failure = late ? too_late_there : part.failure;
-        give_up(part);
+        Answer& answer = *part.answer();
+        const bool late = answer.waiting() || answer.failure() == too_late;
+        part.answered = !late && answer.failure() == nullptr;
+        if (failure == nullptr) {
+            part.failure = late ? too_late_there : answer.failure();
+        }
+        answer.abandon();
     }
     end(failure);
 }
 
 void RegionalRead::cancel() noexcept {
     if (waiting()) {
-        give_up(*elsewhere_->here);
-        std::for_each(elsewhere_->begin(), elsewhere_->end(), [this](RegionPart& part) { give_up(part); });
+        std::for_each(elsewhere_->here, elsewhere_->end(),
+                      [](RegionPart& part) { part.answer()->abandon(); });
         stop();
     }
 }

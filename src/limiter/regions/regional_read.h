@@ -29,21 +29,19 @@ public:
     void cancel() noexcept override;
 
     /// Whether the region here has answered by a node that was the primary then.
-    bool by_primary() const noexcept { return elsewhere_->here->read.by_primary(); }
+    bool by_primary() const noexcept { return std::get<Read>(elsewhere_->here->asked).by_primary(); }
 
 private:
     void on_answer(Answer& answer) noexcept override;
     void deadline_passed() noexcept override;
     template <typename Ask>
-    void ask(Elsewhere& elsewhere, Deadlines& deadlines, Answer::Owner& owner, Ask ask_part) noexcept;
-    Answer& question(RegionPart& part) const noexcept;
-    void give_up(RegionPart& part) const noexcept;
+    void ask(const WindowPlace& place, Elsewhere& elsewhere, Answer::Owner& owner, Ask ask_part) noexcept;
     void finish_if_done() noexcept;
     void finish() noexcept;
 
     Elsewhere* elsewhere_ = nullptr;
     std::size_t pending_ = 0;
-    bool shared_ = false;
+    Route route_ = 0;
     bool busy_ = false;  // the caller looks at what is pending when it is done
 };
 

@@ -202,8 +202,8 @@ std::string_view by_answer(AppliedLimit& applied) noexcept {
     if (answer == nullptr || answer->failure() != nullptr) {
         return memory;
     }
-    if (applied.elsewhere.count != 0) {
-        return applied.elsewhere.remembered ? memory : "replica";  // of other regions at least
+    if (applied.elsewhere != nullptr) {
+        return applied.elsewhere->remembered ? memory : "replica";  // of other regions at least
     }
     const auto* read = std::get_if<Read>(&applied.asked);
     return read != nullptr && !read->by_primary() ? "replica" : "primary";

@@ -35,8 +35,8 @@ void LimitedRequest::ask_penalty(AppliedLimit& applied) noexcept {
 
 void LimitedRequest::ask_for_report(AppliedLimit& applied) noexcept {
     ++pending_;
-    if (applied.elsewhere.here != nullptr) {
-        applied.asked.emplace<RegionalRead>().start_shared(applied, applied.read_as(), applied.elsewhere,
+    if (applied.elsewhere != nullptr) {
+        applied.asked.emplace<RegionalRead>().start_shared(applied, applied.read_as(), *applied.elsewhere,
                                                            *this);
         return;
     }

@@ -85,23 +85,25 @@ const char* find_place(const Configuration& configuration, RequestMemory& memory
                        const Rate& rate, StoreConf* store) noexcept {
     Zone& zone = *configuration.zone;
     const Limit& limit = applied.limit;
-    const bool has_regions = store != nullptr && !store->elsewhere.empty();
+    const bool has_regions = store != nullptr && store->has_regions();
     const char* failure = has_regions ? why_not_over_regions(limit) : nullptr;
     if (failure == nullptr) {
         failure = locate(memory, zone, store,
                          {limit.name, rate.period, applied.kind(), applied.client_key, limit.head}, applied);
     }
     if (failure == nullptr && has_regions) {
-        failure = locate_elsewhere(memory, applied, applied.elsewhere);
+        applied.elsewhere = locate_elsewhere(memory, zone, applied, rate, applied.kind());
+        failure = applied.elsewhere == nullptr ? "no memory" : nullptr;
     }
     if (failure != nullptr) {
-        static_cast<WindowPlace&>(applied) = {};
+        static_cast<WindowPlace&>(applied) = {};  // without a zone nothing may be asked there
+        applied.elsewhere = nullptr;
         return failure;
     }
     applied.zone = &zone;
     if (has_regions) {
         applied.mode = limit.mode->with_regions;
-        recall_elsewhere(applied, now_millis());
+        recall_elsewhere(*applied.elsewhere, applied.shard().freshness(rate.period), now_millis());
     } else if (applied.bucket) {
         applied.mode = store != nullptr ? limit.mode->redis_bucket : limit.mode->local_bucket;
         applied.mode->fit_bucket(applied);

@@ -19,7 +19,9 @@ namespace {
 /// Takes in the answer. False if there is none, and what this machine knows must not stand for it.
 bool take_answer(LimitedRequest& request, AppliedLimit& applied, const Answer& answer, Millis now) noexcept {
     if (answer.failure() == nullptr) {
-        learn_elsewhere(applied, now);
+        if (applied.elsewhere != nullptr) {
+            add_elsewhere(*applied.elsewhere, now);
+        }
         applied.mode->kind().show_unchanged(applied, &answer.window(), now);
         return true;
     }

@@ -39,7 +39,7 @@ void log_key(const Tally& limit, const StoreConf& store, const HotKeyBoard::Sum&
              const HotKeys::Key& key) noexcept {
     const std::string_view shard = sum.name;
     const bool in_cluster = !store.shards.empty() && store.shards.front().in_cluster;
-    const bool of_regions = store.home != nullptr || !store.elsewhere.empty();
+    const bool of_regions = store.is_of_regions();
     const std::uint64_t percent = std::uint64_t{100} * key.certain() / sum.keys.noted();
     log_line(process_log(), LogLevel::warn,
              "rate limit \"%.*s\": one key makes %" PRIu64 "%% of the %" PRIu64

@@ -34,7 +34,6 @@ public:
     void begin(Read& of, const Node& to) noexcept {
         read = &of;
         node = &to;
-        late = {};
         begin_by_digest();
     }
 
@@ -105,6 +104,7 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
         if (delivery == Delivery::answered) {
             learn_late(*reply);
         }
+        late.zone = nullptr;
         FreeList<ReadCommand>::common().put_back(*this);
     } else if (delivery == Delivery::answered && calls_script() && send_again(from, *reply)) {
         // it is on its way again
@@ -301,7 +301,9 @@ void Read::let_go() noexcept {
     for (ReadCommand*& command : commands_) {
         if (command != nullptr) {
             command->read = nullptr;
-            command->late = late_;
+            if (late_ != nullptr) {
+                command->late = *late_;
+            }
             command = nullptr;
         }
     }

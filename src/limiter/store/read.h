@@ -44,8 +44,9 @@ public:
     /// differ, and only the primary runs scripts.
     void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
 
-    /// What comes after the end of the wait, to the reads that start from now on, is remembered there.
-    void remember_late(const RemoteWindow& window) noexcept { late_ = window; }
+    /// What comes after the end of the wait, to the reads that start from now on, is remembered there; it
+    /// outlives the wait.
+    void remember_late(const RemoteWindow& window) noexcept { late_ = &window; }
 
     void cancel() noexcept override;
 
@@ -97,8 +98,8 @@ private:
     std::string_view key_;
     From from_ = From::any_node;
     ReadAs as_;
-    RemoteWindow late_;
-    bool hedges_ = false;  // hedge_ waits
+    const RemoteWindow* late_ = nullptr;  // null: what comes late is dropped
+    bool hedges_ = false;                 // hedge_ waits
     bool by_primary_ = false;
     const char* refusal_ = nullptr;  // by a node, for want of a right; null: none refused it
     Held held_;

@@ -24,7 +24,9 @@ void Greeting::begin() noexcept {
     answered_ = false;
     refused_probes_ = 0;
     words_.clear();
-    held_.forget();
+    if (held_ != nullptr) {
+        held_->forget();
+    }
     if (!login().password.empty()) {
         ask(auth_);
     }
@@ -56,7 +58,7 @@ void Greeting::take_role() noexcept {
 
 bool Greeting::asks_replication() const noexcept {
     return shard_ != nullptr && !in_cluster() &&
-           (of_regions() || (shard_->discovered() && health_.role() == Role::primary));
+           (held_ != nullptr || (shard_->discovered() && health_.role() == Role::primary));
 }
 
 const Login& Greeting::login() const noexcept {
@@ -195,15 +197,19 @@ void Greeting::take_replication(const Reply& reply) noexcept {
     if (reply.is_error() || !read_replication(reply.text_view(), found)) {
         return;
     }
+    if (held_ != nullptr) {
+        held_->tell(found.id);
+    }
     if (store_.home != nullptr) {
         if (found.primary && !shard_->discovered()) {
             warn_of_primary();
         }
     } else if (health_.role() == Role::primary && shard_->discovered()) {
-        found.primary ? warn_if_alone(found) : owner_.demote();
-    }
-    if (of_regions()) {
-        held_.tell(found.id);
+        if (found.primary) {
+            warn_if_alone(found);
+        } else {
+            owner_.demote();
+        }
     }
 }
 

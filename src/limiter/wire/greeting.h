@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,12 +47,14 @@ public:
     };
 
     /// All outlive this. Without a shard it is a sentinel or a seed.
-    Greeting(const StoreConf& store, const ShardConf* shard, NodeHealth& health, Owner& owner) noexcept
+    Greeting(const StoreConf& store, const ShardConf* shard, NodeHealth& health, Owner& owner)
         : store_(store),
           shard_(shard),
           health_(health),
           owner_(owner),
-          held_(store, health.subject(), static_cast<HeldData::Owner&>(*this)) {}
+          held_(store.is_of_regions() ? std::make_unique<HeldData>(store, health.subject(),
+                                                                   static_cast<HeldData::Owner&>(*this))
+                                      : nullptr) {}
 
     /// The connection is new.
     void begin() noexcept;
@@ -121,7 +124,6 @@ private:
     void warn_if_evicting(const Reply& reply) const noexcept;
     void warn_if_alone(const Replication& found) const noexcept;
     void warn_of_primary() const noexcept;
-    bool of_regions() const noexcept { return store_.home != nullptr || !store_.elsewhere.empty(); }
     bool asks_replication() const noexcept;
     const Login& login() const noexcept;
     bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
@@ -130,7 +132,7 @@ private:
     const ShardConf* const shard_;
     NodeHealth& health_;
     Owner& owner_;
-    HeldData held_;
+    const std::unique_ptr<HeldData> held_;  // null: the store has no regions
     ServerClock clock_;
     bool tells_time_ = false;
     bool takes_bitfields_ = true;

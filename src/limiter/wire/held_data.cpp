@@ -14,7 +14,11 @@ void HeldData::tell(std::string_view id) noexcept {
     first() = this;
     told_ = true;
     while (HeldData* const other = told_ ? same_elsewhere() : nullptr) {
-        store_.home == nullptr ? other->lose_to(*this) : lose_to(*other);
+        if (store_.home == nullptr) {
+            other->lose_to(*this);
+        } else {
+            lose_to(*other);
+        }
     }
 }
 

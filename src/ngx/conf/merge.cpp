@@ -128,7 +128,7 @@ ngx_int_t check_queue(ngx_conf_t* cf, const LimitLine& limit) noexcept {
 }
 
 ngx_int_t check_regions(ngx_conf_t* cf, const LimitLine& limit) noexcept {
-    const bool has_regions = limit.store != nullptr && !limit.store->elsewhere.empty();
+    const bool has_regions = limit.store != nullptr && limit.store->has_regions();
     const char* const unfit = has_regions ? why_not_over_regions(limit) : nullptr;
     return unfit == nullptr
                ? NGX_OK

@@ -1,6 +1,7 @@
 #include "ngx/redis_block/block_reading.h"
 
 #include <new>
+#include <utility>
 
 #include "ngx/conf/conf.h"
 #include "ngx/redis_block/store_block.h"

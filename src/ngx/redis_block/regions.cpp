@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ngx/conf/conf.h"
 #include "ngx/conf/value.h"
@@ -83,12 +84,14 @@ char* check_sentinels(ngx_conf_t* cf, const StoreBlock& region) {
 /// Those of its shards; sentinels may watch the masters of several regions.
 std::vector<const NodeConf*> servers_of(const StoreBlock& region) {
     std::vector<const NodeConf*> servers;
-    for_each_node(region, [&](const NodeConf& node) {
-        const NodeConf* const first = region.sentinels.data();
-        if (std::less<>()(&node, first) || !std::less<>()(&node, first + region.sentinels.size())) {
-            servers.push_back(&node);
+    for (const ShardConf& shard : region.shards) {
+        if (shard.names_primary()) {
+            servers.push_back(&shard.primary);
         }
-    });
+        for (const NodeConf& replica : shard.replicas) {
+            servers.push_back(&replica);
+        }
+    }
     return servers;
 }
 

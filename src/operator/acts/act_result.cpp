@@ -59,6 +59,10 @@ Figure if_shared(const SeenSlots& slots) {
 }
 
 void write_regions(JsonText& json, const SeenWindow& window) {
+    if (window.regions.empty()) {
+        json.null();
+        return;
+    }
     json.begin_array();
     for (const SeenRegion& region : window.regions) {
         json.begin_object().name("region").text(region.name).name("used").number(region.used);

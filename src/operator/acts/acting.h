@@ -32,8 +32,12 @@ struct Act;
 struct AskedWindow : KeyWindow {
     AskedWindow() = default;
     ~AskedWindow() {
-        for (RegionPart& part : elsewhere) {
-            part.read.abandon();
+        if (elsewhere != nullptr) {
+            std::for_each(elsewhere->begin(), elsewhere->end(), [](RegionPart& part) {
+                if (Answer* answer = part.answer()) {
+                    answer->abandon();
+                }
+            });
         }
     }
     AskedWindow(const AskedWindow&) = delete;
@@ -42,7 +46,8 @@ struct AskedWindow : KeyWindow {
     Window window;  ///< told by the primary, or by this machine's memory
     Read read;
     AwaitedRefund refund;
-    Elsewhere elsewhere;   ///< in other regions, which are shown, and not changed
+    Elsewhere* elsewhere =
+        nullptr;           ///< in other regions, which are shown, and not changed; null: there are none
     bool meant = false;    ///< the act is about it
     bool done = false;     ///< the act has been done to it
     bool changed = false;  ///< by the act, or it may have been

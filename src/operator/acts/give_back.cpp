@@ -104,7 +104,7 @@ void log_window(const Acting& acting, const AskedWindow& window, std::int64_t co
     what += " in " + period_and_unit(window.rate) + ": ";
     what += std::to_string(window.window.used) + " used, ";
     what += after == nullptr ? "in doubt whether it was done" : "now " + std::to_string(after->used);
-    if (window.elsewhere.count != 0) {
+    if (window.elsewhere != nullptr) {
         what += ", of region \"" + window.place.store->conf().region + "\" alone";
     }
     log_act(acting, *acting.limits.front(), what);

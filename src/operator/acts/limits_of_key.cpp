@@ -98,9 +98,15 @@ bool locate_windows(Acting& acting, KeyOfLimit& of) {
                const WindowIdentity identity{
                    of.tally.name, window->rate.period, window->kind, acting.key(), {}};
                RequestMemory& memory = acting.poster().memory();
-               return locate(memory, zone, store, identity, window->place) == nullptr &&
-                      (store == nullptr || store->elsewhere.empty() ||
-                       locate_elsewhere(memory, window->place, window->elsewhere) == nullptr);
+               if (locate(memory, zone, store, identity, window->place) != nullptr) {
+                   return false;
+               }
+               const bool has_regions = store != nullptr && store->has_regions();
+               if (has_regions) {
+                   window->elsewhere =
+                       locate_elsewhere(memory, zone, window->place, window->rate, window->kind);
+               }
+               return !has_regions || window->elsewhere != nullptr;
            });
 }
 
@@ -117,20 +123,20 @@ Remembered remembered(const AskedWindow& asked, Zone& zone, Millis now) {
 
 /// What other regions have used takes from the limit, too. A region that has not answered is as this machine
 /// remembers it.
-void add_regions(SeenWindow& window, const AskedWindow& asked, Zone& zone) {
+void add_regions(SeenWindow& window, const AskedWindow& asked) {
     const Millis now = now_millis();
     const StoreConf& here = asked.place.store->conf();
     window.regions.push_back({here.region, window.used, true, true});
-    for (const RegionPart& part : asked.elsewhere) {
-        const auto known = zone.windows().find<WindowRecord>(part.window.id).value_or(WindowRecord{});
-        const bool told = part.read.failure() == nullptr;
-        const Window there = told ? part.read.window() : Window{known.used, known.reset};
-        const bool open = asked.is_open(there, now);
-        const std::int64_t used = open ? std::max<std::int64_t>(0, there.used) : 0;
-        window.regions.push_back({part.store->conf().region, used, false, told});
+    for (RegionPart& part : *asked.elsewhere) {
+        part.answered = part.answer()->failure() == nullptr;
+        const Window there = part.window.seen(part.told(), now);
+        const std::int64_t used = std::max<std::int64_t>(0, there.used);
+        window.regions.push_back({part.store->conf().region, used, false, part.answered});
         window.used = add_used(window.used, used);
-        window.reset = std::max(window.reset, open ? there.reset : 0);
-        window.open = window.open || open;
+        if (used != 0) {
+            window.reset = std::max(window.reset, there.reset);
+            window.open = true;
+        }
     }
     window.remaining = std::max<std::int64_t>(0, window.rate.limit - window.used);
 }
@@ -153,8 +159,8 @@ SeenWindow seen(const AskedWindow& asked, Zone& zone) {
     window.tokens = here.tokens;
     if (asked.place.store != nullptr) {
         window.waiting = asked.cost_of(asked.shard().charges().waiting_for(asked.place.id));
-        if (asked.elsewhere.count != 0) {
-            add_regions(window, asked, zone);
+        if (asked.elsewhere != nullptr) {
+            add_regions(window, asked);
         }
     }
     return window;
@@ -281,6 +287,16 @@ bool check_found(Acting& acting) {
     return true;
 }
 
+void ask_regions(Acting& acting, AskedWindow& window) {
+    if (window.elsewhere == nullptr) {
+        return;
+    }
+    for (RegionPart& part : *window.elsewhere) {
+        part.asked.emplace<Read>().start(part.store->at(window.place.route), window.place.key,
+                                         Read::From::any_node, acting.expect_answer());
+    }
+}
+
 bool ask_next_limit(Acting& acting) {
     LimitWalk& walk = acting.walk;
     if (walk.next >= acting.limits.size()) {
@@ -296,10 +312,7 @@ bool ask_next_limit(Acting& acting) {
         shard.charges().go_before(window->place.id);
         window->read.start(shard, window->place.key, Read::From::primary, acting.expect_answer(),
                            window->read_as());
-        for (RegionPart& part : window->elsewhere) {
-            part.read.start(part.store->at(window->place.route), window->place.key, Read::From::any_node,
-                            acting.expect_answer());
-        }
+        ask_regions(acting, *window);
     }
     ++walk.next;
     return true;

@@ -122,21 +122,25 @@ Figure tokens(const ShardFigures& shard) {
 }
 
 /// How often what was last read of it counted instead of an answer; nothing for a region here.
-Figure remembered(const ShardFigures& shard) {
+std::optional<std::uint64_t> times_remembered(const ShardFigures& shard) {
     if (shard.store == nullptr || shard.store->home == nullptr) {
-        return {};
+        return std::nullopt;
     }
     return Counters<RegionCount>(shard.store->zone->counters(), shard.subject)
         .own_count(RegionCount::remembered);
 }
 
+Figure remembered(const ShardFigures& shard) {
+    const auto times = times_remembered(shard);
+    return times ? Figure(*times) : Figure();
+}
+
 void write_remembered(MetricsText& text, const ShardFigures& shard) {
-    if (shard.store != nullptr && shard.store->home != nullptr) {
+    if (const auto times = times_remembered(shard)) {
         text.sample({{"store", shard.store->home->name},
                      {"shard", shard.subject.shard},
                      {"region", shard.store->region}},
-                    Counters<RegionCount>(shard.store->zone->counters(), shard.subject)
-                        .own_count(RegionCount::remembered));
+                    *times);
     }
 }
 

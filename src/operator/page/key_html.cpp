@@ -167,10 +167,9 @@ void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limi
 void write_regions(HtmlText& html, const SeenWindow& window) {
     std::string line = period_and_unit(window.rate) + " by region: ";
     for (const SeenRegion& region : window.regions) {
+        const char* const mark = region.here ? " (here)" : region.told ? "" : " (as last read)";
         line += (&region != &window.regions.front() ? ", " : "") + region.name + " " + grouped(region.used) +
-                (region.here   ? " (here)"
-                 : region.told ? ""
-                               : " (as last read)");
+                mark;
     }
     html.element("p", line + ". Resets and refunds act on what " + window.regions.front().name +
                           " has used, and on nothing else.");
