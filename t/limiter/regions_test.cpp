@@ -208,6 +208,54 @@ TEST_F(Regions, CountNoRegionTwice) {
 }
 
 /// The server here is connected later than that of the other region.
+/// Replicas change their primary without ending their connections.
+TEST_F(Regions, NoticeWhichPrimaryAReplicaFollowsLater) {
+    charge(0, 30);
+    charge(1, 20);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "PASSED 50");
+    regions[1].replica->server().state.replication_id = id(0);
+    world.pass(12'000);
+    EXPECT_EQ(source(0), "memory");
+    EXPECT_EQ(
+        world.logged("replica 10.1.0.2:6379 of .*is down: what it counts is counted in another region, too"),
+        1U);
+    regions[1].replica->server().state.replication_id = id(1);
+    world.pass(12'000);
+    EXPECT_EQ(source(0), "replica");
+    EXPECT_EQ(check(0), "PASSED 50");
+}
+
+/// The replica here is the wrong one, and the right one of the other region gives way until that is mended.
+TEST_F(Regions, ReadAgainWhenTheOtherServerHasItsOwnDataAgain) {
+    charge(1, 20);
+    world.pass(1'000);
+    regions[0].primary->server().state.replication_id = id(1);
+    world.pass(12'000);
+    EXPECT_EQ(source(0), "memory");
+    regions[0].primary->server().state.replication_id = id(0);
+    world.pass(25'000);
+    EXPECT_EQ(source(0), "replica");
+}
+
+TEST_F(Regions, AskNoReplicaThatHasNothingSinceItsStart) {
+    charge(1, 20);
+    world.pass(1'000);
+    EXPECT_EQ(check(0), "PASSED 20");
+    regions[1].replica->kill(true);
+    regions[1].replica->lose_data(nullptr);
+    regions[1].replica->server().state.link_up = false;
+    regions[1].replica->server().state.synced = false;
+    world.pass(1'000);
+    regions[1].replica->start();
+    world.pass(10'000);
+    EXPECT_EQ(check(0), "PASSED 20");
+    EXPECT_EQ(source(0), "memory");
+    EXPECT_GE(
+        world.logged("replica 10.1.0.2:6379 of .*it has had nothing of its primary since it was started"),
+        1U);
+}
+
 TEST_F(Regions, UseTheServersHereOfTwoWithTheSameData) {
     charge(0, 30);
     charge(1, 20);

@@ -455,16 +455,20 @@ TEST(Replication, IsReadFromTheTextOfInfo) {
         {"role:primary\n", "primary of 0"},
         {"# Replication\r\nrole:slave\r\nmaster_host:a\r\nmaster_link_status:up\r\n", "replica"},
         {"role:replica\r\n", "replica"},
+        {"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:0\r\n", "empty replica"},
+        {"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:7\r\n", "replica"},
+        {"role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:0\r\n", "replica"},
         {"role:sentinel\r\n", "refused"},
         {"xrole:master\r\n", "refused"},
         {"role:\r\n", "refused"},
         {"", "refused"},
     };
     for (const auto& [info, text] : cases) {
-        Replication replication{true, 7, true, {}};
+        Replication replication{true, 7, true, true, {}};
         const bool read = read_replication(info, replication);
         const std::string is = replication.primary ? "primary of " + std::to_string(replication.replicas) +
                                                          (replication.guarded ? " guarded" : "")
+                               : replication.empty ? "empty replica"
                                                    : "replica";
         EXPECT_EQ(read ? is : "refused", text) << info;
     }

@@ -14,7 +14,8 @@ std::string info_memory(const ServerState& state) {
 std::string info_replication(const ServerState& state) {
     std::string text = "# Replication\r\n";
     if (state.role == ServerRole::replica) {
-        text += std::string("role:slave\r\nmaster_link_status:") + (state.link_up ? "up" : "down") + "\r\n";
+        text += std::string("role:slave\r\nmaster_link_status:") + (state.link_up ? "up" : "down") +
+                "\r\nslave_repl_offset:" + (state.link_up || state.synced ? "1" : "0") + "\r\n";
     } else {
         text += "role:master\r\n";
     }

@@ -61,6 +61,7 @@ struct ServerState {
     bool out_of_memory = false;   ///< OOM
     bool lacks_replicas = false;  ///< NOREPLICAS: a primary has fewer than min-replicas-to-write
     bool link_up = true;          ///< a replica's to its primary
+    bool synced = true;           ///< it has had data of a primary since its start
     bool serves_stale = true;     ///< else MASTERDOWN without a link
 
     Names forbidden;       ///< NOPERM, also in scripts

@@ -24,9 +24,6 @@ void Greeting::begin() noexcept {
     answered_ = false;
     refused_probes_ = 0;
     words_.clear();
-    if (held_ != nullptr) {
-        held_->forget();
-    }
     if (!login().password.empty()) {
         ask(auth_);
     }
@@ -40,6 +37,25 @@ void Greeting::begin() noexcept {
     ask(ping_);
 }
 
+void Greeting::end() noexcept {
+    if (held_ != nullptr) {
+        held_->forget();
+    }
+}
+
+/// A balancer or a firewall forgets a connection without a word: that is found before a request needs it. And
+/// a replica may follow another primary without ending its connections.
+void Greeting::call_roll(Msec silent_for) noexcept {
+    constexpr Msec ten_seconds = 10'000;
+    if (silent_for >= ten_seconds) {
+        probe();
+    }
+    if (held_ != nullptr && asks_replication() && msec_now() - asked_replication_ >= ten_seconds) {
+        asked_replication_ = msec_now();
+        ask(replication_);
+    }
+}
+
 void Greeting::change_role() noexcept {
     if (in_cluster()) {
         ask(kind_of_reads());
@@ -49,6 +65,7 @@ void Greeting::change_role() noexcept {
 
 void Greeting::take_role() noexcept {
     if (asks_replication()) {
+        asked_replication_ = msec_now();
         ask(replication_);
     }
     if (health_.role() == Role::primary && store_.home == nullptr) {
@@ -195,6 +212,10 @@ void Greeting::take_pong(const Reply& reply) noexcept {
 void Greeting::take_replication(const Reply& reply) noexcept {
     Replication found;
     if (reply.is_error() || !read_replication(reply.text_view(), found)) {
+        return;
+    }
+    if (held_ != nullptr && found.empty) {
+        owner_.give_up("it has had nothing of its primary since it was started, and does not reach it");
         return;
     }
     if (held_ != nullptr) {

@@ -59,6 +59,13 @@ public:
     /// The connection is new.
     void begin() noexcept;
 
+    /// The connection has ended.
+    void end() noexcept;
+
+    /// To be called about once a second while the server is in use. It has been silent for so many
+    /// milliseconds.
+    void call_roll(Msec silent_for) noexcept;
+
     /// Asks whether the server takes commands by now.
     void probe() noexcept { ask(ping_); }
 
@@ -132,6 +139,7 @@ private:
     const ShardConf* const shard_;
     NodeHealth& health_;
     Owner& owner_;
+    Msec asked_replication_ = 0;
     const std::unique_ptr<HeldData> held_;  // null: the store has no regions
     ServerClock clock_;
     bool tells_time_ = false;

@@ -10,7 +10,8 @@ namespace rate_limit {
 
 /// Whose counts one server of a store with regions has. A primary and all that follow it tell the same
 /// replication ID: servers of two regions that tell the same one have the same counts, which would be added
-/// up. What a server follows later is known when it is connected again.
+/// up. What a server follows later is known within ten
+/// seconds.
 class HeldData {
 public:
     class Owner {

@@ -158,6 +158,7 @@ void Line::give_up(const char* reason) noexcept {
 void Line::on_closed(const char* reason) noexcept {
     measuring_ = false;
     watch_.clear();
+    greeting_.end();
     owner_.on_closed(*this, reason);
 }
 

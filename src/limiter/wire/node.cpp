@@ -64,12 +64,10 @@ bool Node::follow(Command& command, bool asks) noexcept {
     return true;
 }
 
-/// A balancer or a firewall forgets a connection without a word: that is found before a request needs it.
 void Node::call_roll() noexcept {
-    constexpr Msec longest_silence = 10'000;
     health_.call_roll(answer_time_.smoothed());
-    if (ready() && line_->silent_for() >= longest_silence) {
-        line_->greeting().probe();
+    if (ready()) {
+        line_->greeting().call_roll(line_->silent_for());
     }
 }
 

@@ -318,6 +318,8 @@ bool read_replication(std::string_view info, Replication& replication) noexcept 
     }
     replication.guarded = !info_value(info, "min_slaves_good_slaves").empty() ||
                           !info_value(info, "min_replicas_good_replicas").empty();
+    replication.empty = !replication.primary && info_value(info, "master_link_status") == "down" &&
+                        info_value(info, "slave_repl_offset") == "0";
     replication.id = info_value(info, "master_replid");
     return replication.primary || role == "slave" || role == "replica";
 }

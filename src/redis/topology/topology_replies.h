@@ -58,8 +58,9 @@ struct Replication {
     bool primary = false;
     std::uint64_t replicas = 0;  ///< connected to a primary; 0 where it says none or no number
     bool guarded = false;        ///< a primary takes no writes with fewer replicas than min-replicas-to-write
-    std::string_view id;         ///< of the data, which a primary has in common with those that follow it;
-                                 ///< good as long as the text; empty where it does not say
+    bool empty = false;   ///< a replica that is not connected to a primary, and was not since its start
+    std::string_view id;  ///< of the data, which a primary has in common with those that follow it;
+                          ///< good as long as the text; empty where it does not say
 };
 
 /// Reads the text of INFO replication. False unless it says the role of a primary or a replica: `replication`
