@@ -41,7 +41,7 @@ FarTruths::FarTruths(const Events& events, Network& network, const Plan& plan, S
       plan_(plan),
       truths_(truths),
       reach_(events, network, plan, servers, machines),
-      asks_(plan.sites.several()) {
+      asks_(plan.sites.several() && !plan.sites.regional) {
     for (std::size_t number = 0; number < servers.all().size(); ++number) {
         numbers_[address_of_server(number)] = number;
         numbers_[other_address_of_server(number)] = number;

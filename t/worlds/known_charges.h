@@ -12,6 +12,16 @@
 
 namespace rate_limit::world {
 
+/// So long the primary's answer to a charge may stand for a check, in a window of an hour.
+constexpr Micros fresh = second;
+
+/// By then a charge is on all servers, where nothing fails: a batch leaves, and replicas are up to 50 ms
+/// behind.
+constexpr Micros arrives_in = second * 3 / 10;
+
+/// By then all that has waited for the end of a fault has been sent.
+constexpr Micros calms_in = 15 * second;
+
 /// How much a machine must know of a limit in `check_charge`, key by key: while it may not know better, it
 /// may pass the limit. The limit's window outlasts the world.
 class KnownCharges {

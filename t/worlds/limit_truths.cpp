@@ -12,16 +12,6 @@ std::string text(std::int64_t value) {
     return std::to_string(value);
 }
 
-/// So long the primary's answer to a charge may stand for a check, in a window of an hour.
-constexpr Micros fresh = second;
-
-/// By then a charge is on all servers, where nothing fails: a batch leaves, and replicas are up to 50 ms
-/// behind.
-constexpr Micros arrives_in = second * 3 / 10;
-
-/// By then all that has waited for the end of a fault has been sent.
-constexpr Micros calms_in = 15 * second;
-
 Micros longest_charge(const std::vector<Setup>& setups) {
     Msec longest = 0;
     for (const Setup& setup : setups) {
@@ -56,7 +46,8 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
       losses_(told),
       truths_(truths),
       name_(plan.setups.front().limits[number].name),
-      store_(plan.setups.front().limits[number].store) {
+      store_(plan.setups.front().limits[number].store),
+      window_("rl:" + name_ + (plan.sites.regional ? "/3600c:client" : "/3600:client")) {
     const std::vector<Setup>& setups = plan.setups;
     const bool clocks_agree = plan.machines.clocks_agree();
     double longest_burst = 0;  // in periods
@@ -93,15 +84,17 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     mode_ = (running_limit_ ? "running" : limit.mode) + (bucket_ ? " bucket in " : " in ") + limit.store;
     // Windows end by the machines' clocks: those that end while the world lasts, as windows by the clock may
     // whatever their period, are worth as much as these agree.
-    const bool outlasts = period_ >= 3600 && !limit.by_clock();
+    const bool outlasts = period_ >= 3600 && (!limit.by_clock() || plan.sites.regional);
     exact_ = limit.mode != "check_charge" && !running_limit_ && !bucket_ && (clocks_agree || outlasts);
     only_charges_ = limit.mode == "check_charge";
     const bool alone = plan.traffic.limits.size() == 1 && setups.size() == 1;
     at_once_ = alone ? std::min(limit.delay, limit.burst) : 0;
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
     lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
-    // Between the servers of a cluster keys move with their slots.
-    stored_by_all_ = !local_ && one_place_ && !plan.servers.has(ServerFault::slot_move);
+    // A region that is cut off does not know what others have stored. Between the servers of a cluster keys
+    // move with their slots.
+    stored_by_all_ =
+        !local_ && one_place_ && !plan.sites.regional && !plan.servers.has(ServerFault::slot_move);
     answer_lasts_ = fresh + longest_charge(setups) + plan.sites.longest_round_trip() +
                     (plan.machines.has(MachineFault::stall) ? longest_fault : 0);
     if (only_charges_ && outlasts && !running_limit_) {
@@ -138,7 +131,7 @@ KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, cons
         return {};
     }
     const std::string client = "client" + text(static_cast<std::int64_t>(key));
-    const std::string window = "rl:" + name_ + "/3600:" + client;
+    const std::string window = window_of(key);
     KnownCharges::Place place{memory, 0};
     for (const StoreConf* store : of.stores) {
         const bool has_shards = store->name == store_ && !store->routes.has_slots();
@@ -149,9 +142,10 @@ KnownCharges::Known LimitTruths::begin(std::size_t key, std::size_t memory, cons
     return known_->begin(key, place, stored, now);
 }
 
-/// What was lost, of which machines know no more.
 std::int64_t LimitTruths::excused(std::size_t key) {
-    return local_ ? 0 : lost_[key] + lost_of(key).taken + losses_.uncertain(name_, one_place_, key).less;
+    return local_ ? 0
+                  : lost_of_key_[key] + lost_of(key).taken +
+                        losses_.uncertain(name_, one_place_, key, ToldLosses::all_regions).less;
 }
 
 bool LimitTruths::is_calm(Micros now) const noexcept {
@@ -190,10 +184,10 @@ void LimitTruths::leave(std::size_t key, const KnownCharges::Known& known, std::
     }
 }
 
-void LimitTruths::charge(std::size_t key, std::int64_t cost, Micros now) {
-    charged_[key] += cost;
+void LimitTruths::charge(const Account& account, std::int64_t cost, Micros now) {
+    charged_[account] += cost;
     if (known_) {
-        known_->charge(key, cost, now);
+        known_->charge(account.key, cost, now);
     }
 }
 
@@ -313,19 +307,25 @@ std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncer
            (reopened ? told_.unaware(key, reset) : 0);
 }
 
-std::int64_t LimitTruths::compare(std::size_t key, const Window& stored, const Uncertain& uncertain) {
-    const std::int64_t charged = charged_[key];
+std::string LimitTruths::in_region(const Account& account) const {
+    return plan_.sites.regional ? "in region " + text(static_cast<std::int64_t>(account.region)) + ' ' : "";
+}
+
+std::int64_t LimitTruths::compare(const Account& account, const Window& stored, const Uncertain& uncertain) {
+    const std::size_t key = account.key;
+    const std::int64_t charged = charged_[account];
+    const std::int64_t gone = lost_[account];
     const LostWrites::Sums lost = lost_of(key);
     const std::int64_t more = most_stored(key, stored.reset, uncertain);
-    const std::int64_t most = charged + lost_[key] + lost.given_back + more;
-    const std::int64_t least = charged - lost_[key] - lost.taken - uncertain.less;
+    const std::int64_t most = charged + gone + lost.given_back + more;
+    const std::int64_t least = charged - gone - lost.taken - uncertain.less;
     const bool any = stores_more_ && !only_charges_;
     if ((stored.used > most && !any) || stored.used < least) {
-        fail(key, text(charged) + " charged, " + text(stored.used) + " stored, " + text(more) + " more and " +
-                      text(uncertain.less) + " less uncertain, " + text(lost.taken) +
-                      " lost, and given back " + text(lost.given_back));
+        fail(key, in_region(account) + text(charged) + " charged, " + text(stored.used) + " stored, " +
+                      text(more) + " more and " + text(uncertain.less) + " less uncertain, " +
+                      text(lost.taken) + " lost, and given back " + text(lost.given_back));
     }
-    return std::max<std::int64_t>(0, charged - lost_[key] - lost.taken - stored.used);
+    return std::max<std::int64_t>(0, charged - gone - lost.taken - stored.used);
 }
 
 void LimitTruths::fail(std::size_t key, const std::string& what) {

@@ -30,6 +30,16 @@ struct Claim {
     }
 };
 
+/// What one client has used in one region.
+struct Account {
+    std::size_t key;
+    std::size_t region;  ///< 0 where the store has none
+
+    bool operator<(const Account& other) const noexcept {
+        return std::tie(key, region) < std::tie(other.key, other.region);
+    }
+};
+
 /// The truths of one limit, whatever befalls a world: asked as requests are decided, and at the end.
 class LimitTruths {
 public:
@@ -73,22 +83,31 @@ public:
     void leave(const Claim& claim) { --running_[claim]; }
 
     /// Whoever let it in, a request was charged so much.
-    void charge(std::size_t key, std::int64_t cost, Micros now);
+    void charge(const Account& account, std::int64_t cost, Micros now);
 
-    /// A worker that was killed has taken with it what it knew: perhaps charges of this key, and perhaps what
-    /// it was to give back.
-    void lose(std::size_t key, std::int64_t cost) { lost_[key] += cost; }
+    /// A worker that was killed has taken with it what it knew: perhaps charges of this account, and perhaps
+    /// what it was to give back.
+    void lose(const Account& account, std::int64_t cost) {
+        lost_[account] += cost;
+        lost_of_key_[account.key] += cost;
+    }
     void lose_refunds() noexcept { stores_more_ = true; }
 
     /// A machine has lost its memory: nothing can be compared.
     void lose_memory() noexcept { lasts_ = false; }
 
-    /// At the end: the window that the primary has stored for the key. Returns how much less it is than what
-    /// was charged and not lost.
-    std::int64_t compare(std::size_t key, const Window& stored, const Uncertain& uncertain);
+    /// At the end: the window that the primary has stored for the account. Returns how much less it is than
+    /// what was charged and not lost.
+    std::int64_t compare(const Account& account, const Window& stored, const Uncertain& uncertain);
 
     /// The writes of its keys of this client that were lost.
     LostWrites::Sums lost_of(std::size_t key) const;
+
+    /// What was lost of this client, of which machines know no more.
+    std::int64_t excused(std::size_t key);
+
+    /// What stores call its window of this client, where windows outlast the world.
+    std::string window_of(std::size_t key) const { return window_ + std::to_string(key); }
 
     /// Whether windows outlast the world, so that compare() makes sense.
     bool lasts() const noexcept { return lasts_; }
@@ -114,7 +133,7 @@ private:
     std::int64_t tokens_lost(std::size_t key) const;
     bool is_calm(Micros now) const noexcept;
     bool confirms_more_and_more() const noexcept;
-    std::int64_t excused(std::size_t key);
+    std::string in_region(const Account& account) const;
     void fail(std::size_t key, const std::string& what);
 
     const Plan& plan_;
@@ -123,6 +142,7 @@ private:
     Truths& truths_;
     const std::string name_;
     const std::string store_;
+    const std::string window_;  // without the number of the client
     std::string mode_;
     std::int64_t limit_ = 0;   // the highest of all configurations, or their burst, in all places together
     std::int64_t places_ = 1;  // where a window may be counted
@@ -143,8 +163,9 @@ private:
     std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
     std::map<Claim, std::vector<Taken>> taken_;
     std::map<Claim, std::int64_t> running_;
-    std::map<std::size_t, std::int64_t> charged_;
-    std::map<std::size_t, std::int64_t> lost_;
+    std::map<Account, std::int64_t> charged_;
+    std::map<Account, std::int64_t> lost_;
+    std::map<std::size_t, std::int64_t> lost_of_key_;
     ToldWindows told_;
     bool stored_by_all_ = false;                // servers can be asked what all of them have stored
     Micros answer_lasts_ = 0;                   // so long an answer may stand for another

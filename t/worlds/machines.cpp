@@ -7,18 +7,18 @@
 
 namespace rate_limit::world {
 
-Machines::Machines(Events& events, Network& network, const MachinePlan& plan,
-                   const std::vector<Setup>& setups, std::vector<std::string> servers)
+Machines::Machines(Events& events, Network& network, const Plan& plan)
     : events_(events),
       network_(network),
-      workers_(plan.workers),
-      servers_(std::move(servers)),
-      setups_(setups) {
-    for (const Fault<MachineFault>& fault : plan.faults) {
+      workers_(plan.machines.workers),
+      sites_(plan.sites),
+      servers_(plan.partable()),
+      setups_(plan.setups) {
+    for (const Fault<MachineFault>& fault : plan.machines.faults) {
         const bool crash = fault.kind == MachineFault::crash;
         last_crash_ = crash ? std::max(last_crash_, fault.at + fault.life) : last_crash_;
     }
-    for (const WallClock& clock : plan.clocks) {
+    for (const WallClock& clock : plan.machines.clocks) {
         places_.push_back({clock, nullptr, {}, 0});
     }
     std::for_each(places_.begin(), places_.end(), [this](Place& place) { make(place); });
@@ -27,9 +27,16 @@ Machines::Machines(Events& events, Network& network, const MachinePlan& plan,
 void Machines::make(Place& place) {
     const auto number = static_cast<std::size_t>(&place - places_.data());
     place.machine =
-        std::make_unique<Machine>(events_, setups_.front(), Loop::usual_wall_clock, place.clock, number);
+        std::make_unique<Machine>(events_, setup_of(place), Loop::usual_wall_clock, place.clock, number);
     place.memory = memories_++;
     start(place);
+}
+
+/// Of all of its region, in their order, and from the first on again.
+const Setup& Machines::setup_of(const Place& place, std::uint64_t number) const {
+    const std::size_t regions = sites_.regions();
+    const auto machine = static_cast<std::size_t>(&place - places_.data());
+    return setups_[number % (setups_.size() / regions) * regions + sites_.region_of(machine)];
 }
 
 void Machines::start(Place& place) {
@@ -78,7 +85,7 @@ void Machines::begin(const Fault<MachineFault>& fault, User& user) {
             reload(place, place.machine->setup(), user);
             break;
         case MachineFault::change:
-            reload(place, setups_[bits % setups_.size()], user);
+            reload(place, setup_of(place, bits), user);
             break;
         case MachineFault::clock_set:
             place.machine->clock().stepped += step_of(fault);
@@ -104,8 +111,8 @@ void Machines::part(const Fault<MachineFault>& fault, bool parted) {
 
 void Machines::put_right(User& user) {
     for (Place& place : places_) {
-        if (place.machine != nullptr && &place.machine->setup() != &setups_.front()) {
-            reload(place, setups_.front(), user);
+        if (place.machine != nullptr && &place.machine->setup() != &setup_of(place)) {
+            reload(place, setup_of(place), user);
         }
     }
 }

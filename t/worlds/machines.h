@@ -7,7 +7,7 @@
 
 #include "t/world/machine.h"
 #include "t/world/network.h"
-#include "t/worlds/machine_plan.h"
+#include "t/worlds/plan.h"
 
 namespace rate_limit::world {
 
@@ -37,11 +37,9 @@ public:
         std::size_t memory;
     };
 
-    /// `plan` and `setups` outlive it. Machines have the first of `setups`, others come with
-    /// MachineFault::change.
-    /// `servers`: the addresses of those that a machine may be parted from.
-    Machines(Events& events, Network& network, const MachinePlan& plan, const std::vector<Setup>& setups,
-             std::vector<std::string> servers);
+    /// `plan` outlives it, and is as Plan says it of `setups`: machines have the first of their region,
+    /// others come with MachineFault::change.
+    Machines(Events& events, Network& network, const Plan& plan);
 
     /// A worker that takes requests.
     Choice choose(Chance& chance);
@@ -82,6 +80,7 @@ private:
     };
 
     void start(Place& place);
+    const Setup& setup_of(const Place& place, std::uint64_t number = 0) const;
     void replace(Place& place, std::size_t number, User& user);
     void kill(Place& place, std::uint64_t bits, User& user);
     void crash(Place& place, User& user);
@@ -93,7 +92,8 @@ private:
     Events& events_;
     Network& network_;
     const std::size_t workers_;
-    const std::vector<std::string> servers_;
+    const SitePlan& sites_;
+    const std::vector<std::string> servers_;  // addresses of those that a machine may be parted from
     const std::vector<Setup>& setups_;
     std::size_t memories_ = 0;
     Micros last_crash_ = 0;  // when the last machine that dies runs again; it is planned

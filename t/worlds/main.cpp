@@ -5,6 +5,7 @@
 //   world first SEEDS: the first that fails: its seed, the events until then, and why, as a table has it.
 //   world seed SEED [FAULTS]: one, and tells what happens in it; with FAULTS alone, as 0,3 or none.
 //   world far ...: any of these, in worlds of several data centers, whose seeds are others.
+//   world regions ...: the same, and each data center is a region of the store, that writes at home.
 // What does not hold ends the program with status 1, and what to type to see it again.
 
 #include <chrono>
@@ -84,17 +85,21 @@ int run_as_told(const Words& words, Places places) {
     return runs.end();
 }
 
+Places places_of(std::string_view word) {
+    return word == "far" ? Places::several : word == "regions" ? Places::regions : Places::one;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
     try {
-        const bool far = count > 1 && std::string_view(words[1]) == "far";
-        return run_as_told(Words(words + (far ? 2 : 1), words + count), far ? Places::several : Places::one);
+        const Places places = count > 1 ? places_of(words[1]) : Places::one;
+        return run_as_told(Words(words + (places != Places::one ? 2 : 1), words + count), places);
     } catch (const Usage& wrong) {
-        std::cerr
-            << "world: " << wrong.what()
-            << "\nusage: world [far] SEEDS [FIRST] | first SEEDS | seconds SECONDS FIRST | failed FILE | "
-               "seed SEED [FAULTS]\n";
+        std::cerr << "world: " << wrong.what()
+                  << "\nusage: world [far | regions] SEEDS [FIRST] | first SEEDS | seconds SECONDS FIRST | "
+                     "failed FILE | "
+                     "seed SEED [FAULTS]\n";
         return 2;
     } catch (const std::exception& wrong) {
         std::cerr << "world: " << wrong.what() << '\n';

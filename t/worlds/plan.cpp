@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "t/worlds/region_plan.h"
+
 namespace rate_limit::world {
 
 namespace {
@@ -13,9 +15,18 @@ Chance part(std::uint64_t seed, std::uint64_t number) {
     return Chance(seed * parts + number);
 }
 
-/// So that the worlds of both kinds that have one seed have nothing else in common.
+/// So that the worlds of all kinds that have one seed have nothing else in common.
 std::uint64_t seed_of_far(std::uint64_t seed) {
     return ~seed;
+}
+std::uint64_t seed_of_regions(std::uint64_t seed) {
+    return ~seed ^ std::uint64_t{1} << 50U;
+}
+
+SitePlan draw_sites(std::uint64_t seed, Places places) {
+    return places == Places::one       ? SitePlan()
+           : places == Places::several ? SitePlan(part(seed_of_far(seed), 0))
+                                       : SitePlan(part(seed_of_regions(seed), 0), true);
 }
 
 template <typename Kind>
@@ -29,14 +40,16 @@ std::string describe_with_time(const Fault<Kind>& fault) {
 Plan::Plan(std::uint64_t of, Places places)
     : seed(of),
       lasts(part(seed, 0).between(2, 30) * 1'000'000),
-      sites(places == Places::several ? SitePlan(part(seed_of_far(seed), 0)) : SitePlan()),
+      sites(draw_sites(seed, places)),
       servers(part(seed, 1), lasts, sites),
       machines(part(seed, 2), lasts, sites.count),
       traffic(part(seed, 3), servers.stores, lasts),
       course(part(seed, 4)),
       operators{0, Chance(0)} {
     servers.add_later(part(seed, 7), lasts);
-    if (sites.several()) {
+    if (sites.regional) {
+        RegionPlan(part(seed_of_regions(seed), 1), *this).draw();
+    } else if (sites.several()) {
         stand_apart(part(seed_of_far(seed), 1));
     }
     Setup setup;
@@ -49,17 +62,33 @@ Plan::Plan(std::uint64_t of, Places places)
     if (settings.percent(3) || traffic.keys >= 300) {
         setup.zone_size = std::size_t{24} << 20;
     }
-    setup.stores.front().shares_overrides = settings.percent(30);
+    setup.stores.front().shares_overrides = settings.percent(30) && !sites.regional;
     operators = {settings.one_of(std::array<Micros, 3>{20'000, 300'000, 2'000'000}), Chance(settings.bits())};
     machines.add_later(Chance(settings.bits()), lasts);
     if (servers.add_names(Chance(settings.bits()), lasts)) {
         setup.stores.front().shards = servers.stores.front().shards;
     }
     machines.add_late_clocks(Chance(settings.bits()));
-    setups.push_back(setup);
+    add_setups(setup);
     Chance changes = part(seed, 5);
     for (int i = 0; i < 2 && machines.has(MachineFault::change); ++i) {
-        setups.push_back(draw_change(setup, changes));
+        add_setups(draw_change(setup, changes));
+    }
+}
+
+/// Each region has the servers that are its own. What is asked there takes as long as it is far.
+void Plan::add_setups(const Setup& setup) {
+    setups.push_back(setup);
+    for (std::size_t region = 0; region < servers.of_regions.size(); ++region) {
+        const StoreSetup& own = servers.of_regions[region];
+        if (region != 0) {
+            setups.push_back(setup);
+        }
+        StoreSetup& store = setups.back().stores.front();
+        store.check_timeout = std::max(store.check_timeout, own.check_timeout);
+        store.here = own.here;
+        store.shards = own.shards;
+        store.elsewhere = own.elsewhere;
     }
 }
 

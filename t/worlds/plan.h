@@ -22,6 +22,7 @@ struct OperatorPlan {
 enum class Places : unsigned char {
     one,      ///< all machines and servers stand in one place
     several,  ///< they stand in data centers that are apart: a far world
+    regions,  ///< the same, and each is a region of the store, that writes at home
 };
 
 /// All that is random about one world, drawn from its seed before it begins. Each part draws from numbers of
@@ -38,7 +39,9 @@ struct Plan {
     std::string describe_fault(std::size_t number) const;
 
     /// What to type behind "make world", beside the seed, to see it again.
-    const char* kind() const noexcept { return sites.several() ? "FAR=1 " : ""; }
+    const char* kind() const noexcept {
+        return sites.regional ? "REGIONS=1 " : sites.several() ? "FAR=1 " : "";
+    }
 
     /// Addresses of all that a machine may be parted from: servers and, where there are several sites,
     /// sentinels.
@@ -50,12 +53,15 @@ struct Plan {
     ServerPlan servers;
     MachinePlan machines;
     TrafficPlan traffic;
-    std::vector<Setup> setups;  ///< what machines are configured with: the first, and what may replace it
-    Chance course;              ///< what requests choose as they come
+    /// What machines are configured with: the first, and what may replace it; of several regions for each
+    /// its own, one behind another.
+    std::vector<Setup> setups;
+    Chance course;  ///< what requests choose as they come
     OperatorPlan operators;
 
 private:
     void stand_apart(Chance chance);
+    void add_setups(const Setup& setup);
     void lose_replicas(Chance& chance);
     void lose_sites(Chance& chance);
     void cut_off(std::size_t site, Micros at, Micros life);

@@ -25,7 +25,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     : plan_(plan),
       log_(events_, log),
       servers_(events_, network_, plan_.servers, plan_.sites),
-      machines_(events_, network_, plan_.machines, plan_.setups, plan_.partable()),
+      machines_(events_, network_, plan_),
       losses_(plan_, machines_),
       watch_(truths_, log_),
       far_(events_, network_, plan_, servers_, machines_, truths_),
@@ -151,9 +151,12 @@ void RandomWorld::set_faults() {
 }
 
 /// Charges and refunds that wait, window by window, for shards that are not configured any more.
-std::map<std::string, Uncertain> RandomWorld::waiting() {
+std::map<std::string, Uncertain> RandomWorld::waiting(std::size_t region) {
     std::map<std::string, Uncertain> sums;
-    machines_.for_each([&sums](Machine& machine) {
+    machines_.for_each([this, &sums, region](Machine& machine) {
+        if (plan_.sites.region_of(machine.number()) != region) {
+            return;
+        }
         machine.zone().debts().for_each([&sums](const DebtRecord& debt) {
             if (waits(debt.kind)) {
                 Uncertain& sum = sums[std::string(debt.key())];
@@ -164,22 +167,30 @@ std::map<std::string, Uncertain> RandomWorld::waiting() {
     return sums;
 }
 
-/// What is missing of all keys together is no more than what was told as lost, nor is it of one key.
-void RandomWorld::compare_at_the_end() {
-    const Uncertain of_all = losses_.uncertain_of_all();
-    std::map<std::string, Uncertain> waits = waiting();
+/// Of each key no more is missing than what was told as lost. Returns how much is missing of all.
+std::int64_t RandomWorld::compare_all_of(std::size_t region) {
+    std::map<std::string, Uncertain> waits = waiting(region);
     std::int64_t missing = 0;
     for (LimitTruths& limit : traffic_.limits()) {
         for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
-            const std::string window = "rl:" + limit.name() + "/3600:client" + std::to_string(key);
-            Uncertain all =
-                losses_.uncertain(limit.name(), limit.is_in_one_place(), static_cast<std::size_t>(key));
+            const Account account{static_cast<std::size_t>(key), region};
+            const std::string window = limit.window_of(account.key);
+            Uncertain all = losses_.uncertain(limit.name(), limit.is_in_one_place(), account.key, region);
             all.less += waits[window].less;
             all.more += waits[window].more;
-            const std::int64_t less =
-                limit.compare(static_cast<std::size_t>(key), servers_.window(window), all);
+            const std::int64_t less = limit.compare(account, servers_.window(window, region), all);
             missing += std::max<std::int64_t>(0, less - waits[window].less);
         }
+    }
+    return missing;
+}
+
+/// Nor is of all keys together.
+void RandomWorld::compare_at_the_end() {
+    const Uncertain of_all = losses_.uncertain_of_all();
+    std::int64_t missing = 0;
+    for (std::size_t region = 0; region < plan_.sites.regions(); ++region) {
+        missing += compare_all_of(region);
     }
     if (missing > of_all.less) {
         truths_.fail(std::to_string(missing) + " of all keys together are not stored, and " +

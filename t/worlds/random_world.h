@@ -64,7 +64,8 @@ private:
     void pass(Micros time);
     void use_up_and_return();
     void check_operators();
-    std::map<std::string, Uncertain> waiting();
+    std::map<std::string, Uncertain> waiting(std::size_t region);
+    std::int64_t compare_all_of(std::size_t region);
     void compare_at_the_end();
 
     const Plan plan_;

@@ -23,14 +23,18 @@ ServerPlan::ServerPlan(Chance chance, Micros lasts, SitePlan& sites) {
                                                 Discovery::by_sentinels,     Discovery::by_cluster,
                                                 Discovery::by_cluster,       Discovery::by_cluster};
     const Discovery discovery = chance.one_of(choices);
-    StoreSetup store;
-    add_sets(chance, discovery, store, sites);
-    if (discovery == Discovery::by_sentinels) {
-        add_sentinels(chance, store);
-    } else if (discovery == Discovery::by_cluster) {
-        add_cluster(chance, store);
+    if (sites.regional) {
+        add_regions(chance, sites);
+    } else {
+        StoreSetup store;
+        add_sets(chance, discovery, store, sites);
+        if (discovery == Discovery::by_sentinels) {
+            add_sentinels(chance, store);
+        } else if (discovery == Discovery::by_cluster) {
+            add_cluster(chance, store);
+        }
+        stores = {store};
     }
-    stores = {store};
     version = static_cast<ServerVersion>(chance.below(3));
     const std::int64_t most = sites.several() ? 6 : 20;  // else hardly anything is well anywhere
     faults = draw_faults<ServerFault>(chance, {0, kinds_drawn_together}, most, count_servers(), lasts);
@@ -86,7 +90,7 @@ void ServerPlan::add_later(Chance chance, Micros lasts) {
 
 bool ServerPlan::add_names(Chance chance, Micros lasts) {
     StoreSetup& store = stores.front();
-    if (store.discovers() || !chance.percent(30)) {
+    if (store.discovers() || !of_regions.empty() || !chance.percent(30)) {
         return false;
     }
     std::size_t number = 0;
@@ -126,6 +130,59 @@ void ServerPlan::add_sets(Chance& chance, Discovery discovery, StoreSetup& store
         sets.push_back({members, ahead, lag, 0});
         servers += members;
     }
+}
+
+/// The sets of a region follow one another. Each has a replica at least in every other region.
+void ServerPlan::add_regions(Chance& chance, SitePlan& sites) {
+    const std::int64_t shards = chance.between(1, 2);
+    for (sites.home = 0; sites.home < sites.count; ++sites.home) {
+        for (std::int64_t shard = 0; shard < shards; ++shard) {
+            const Micros ahead = chance.percent(70) ? 0 : chance.between(-2 * second, 2 * second);
+            const Micros lag = chance.one_of(std::array<Micros, 3>{200, 2'000, 50'000});
+            sets.push_back({sites.place_set(chance), ahead, lag, 0});
+        }
+    }
+    sites.home = 0;
+    const bool near_alone = chance.percent(60);
+    for (std::size_t region = 0; region < sites.count; ++region) {
+        of_regions.push_back(store_in(region, sites, near_alone));
+    }
+    stores = {of_regions.front()};
+}
+
+/// `near_alone`: of other regions only replicas that stand here are read.
+StoreSetup ServerPlan::store_in(std::size_t region, const SitePlan& sites, bool near_alone) const {
+    StoreSetup store;
+    store.here = "r" + std::to_string(region);
+    std::vector<std::vector<ShardSetup>> shards(sites.count);
+    std::size_t server = 0;
+    for (std::size_t number = 0; number < sets.size(); ++number) {
+        const std::size_t of = region_of_set(number, sites.count);
+        ShardSetup shard{std::string(1, static_cast<char>('a' + shards[of].size())), {}};
+        shard.primary = of == region ? address_of_server(server) : "";
+        for (std::size_t replica = 1; replica < sets[number].members; ++replica) {
+            if (sites.of_server(server + replica) == region || (of != region && !near_alone)) {
+                shard.replicas.push_back(address_of_server(server + replica));
+            }
+        }
+        shards[of].push_back(shard);
+        server += sets[number].members;
+    }
+    store.shards = shards[region];
+    for (std::size_t other = 0; other < sites.count; ++other) {
+        if (other != region) {
+            store.elsewhere.push_back({"r" + std::to_string(other), shards[other]});
+        }
+    }
+    return store;
+}
+
+std::size_t ServerPlan::set_of(std::size_t server) const noexcept {
+    std::size_t set = 0;
+    for (std::size_t end = sets.front().members; server >= end; end += sets[set].members) {
+        ++set;
+    }
+    return set;
 }
 
 /// Those that are not configured are found by the others.

@@ -74,6 +74,14 @@ struct ServerPlan {
     /// time passes for what Redis keeps.
     Micros gained() const noexcept;
 
+    /// The region whose primary the set of this number has, of so many.
+    std::size_t region_of_set(std::size_t number, std::size_t regions) const noexcept {
+        return number / (sets.size() / regions);
+    }
+
+    /// The number of the set that a server of this number is in.
+    std::size_t set_of(std::size_t server) const noexcept;
+
     /// A primary, and the replicas that it has in the beginning.
     struct Set {
         std::size_t members;
@@ -86,6 +94,7 @@ struct ServerPlan {
     enum class Discovery : unsigned char { by_configuration, by_sentinels, by_cluster };
 
     std::vector<StoreSetup> stores;
+    std::vector<StoreSetup> of_regions;  ///< the store as the machines of each region have it; else empty
     std::vector<Set> sets;
     std::vector<std::string> sentinels;  ///< their addresses
     ServerVersion version = ServerVersion::redis_7;
@@ -102,6 +111,8 @@ struct ServerPlan {
 
 private:
     void add_sets(Chance& chance, Discovery discovery, StoreSetup& store, SitePlan& sites);
+    void add_regions(Chance& chance, SitePlan& sites);
+    StoreSetup store_in(std::size_t region, const SitePlan& sites, bool near_alone) const;
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);
 };

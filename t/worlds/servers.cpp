@@ -484,13 +484,14 @@ bool Servers::has(const std::string& key) {
     });
 }
 
-Window Servers::window(const std::string& key) {
+Window Servers::window(const std::string& key, std::size_t region) {
     if (cluster_ != nullptr) {
         return cluster_->owner_of(key_slot(key)).primary().window(key);
     }
     Window sum;
-    for (const Set& set : sets_) {
-        const Window here = set.servers->primary().window(key);
+    const std::size_t of_region = sets_.size() / sites_.regions();
+    for (std::size_t set = region * of_region; set < (region + 1) * of_region; ++set) {
+        const Window here = sets_[set].servers->primary().window(key);
         sum = {sum.used + here.used, std::max(sum.reset, here.reset)};
     }
     return sum;

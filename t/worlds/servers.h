@@ -35,8 +35,8 @@ public:
     /// so nothing lasts for ever. All sentinels are well again, and all nodes of a cluster know its map.
     void end(const Fault<ServerFault>& fault);
 
-    /// The sum that all primaries together have stored as used under this key.
-    Window window(const std::string& key);
+    /// The sum that all primaries of the region together have stored as used under this key.
+    Window window(const std::string& key, std::size_t region = 0);
 
     /// How much all members of the key's set have stored as used, each at least: whichever of them is asked.
     std::int64_t known_to_all(const std::string& key);

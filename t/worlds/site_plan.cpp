@@ -6,13 +6,14 @@
 
 namespace rate_limit::world {
 
-SitePlan::SitePlan(Chance chance)
+SitePlan::SitePlan(Chance chance, bool in_regions)
     : count(static_cast<std::size_t>(chance.between(2, 3))),
+      regional(in_regions),
       home(static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(count)))),
       jitter(chance.one_of(std::array<Micros, 3>{0, 200, 2'000})),
       times(count, std::vector<Micros>(count)) {
     constexpr Micros nearest = 5'000;
-    const Micros longest = chance.one_of(std::array<Micros, 3>{10'000, 30'000, 60'000});
+    const Micros longest = chance.one_of(std::array<Micros, 3>{10'000, 30'000, regional ? 75'000 : 60'000});
     for (std::size_t from = 0; from < count; ++from) {
         for (std::size_t to = 0; to < from; ++to) {
             times[from][to] = chance.between(nearest, longest);

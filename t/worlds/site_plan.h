@@ -14,8 +14,8 @@ struct SitePlan {
     /// All stand in one place.
     SitePlan() = default;
 
-    /// Two or three sites. place_set() follows for each replica set.
-    explicit SitePlan(Chance chance);
+    /// Two or three sites. place_set() follows for each replica set. `in_regions`: see there.
+    explicit SitePlan(Chance chance, bool in_regions = false);
 
     bool several() const noexcept { return count > 1; }
 
@@ -39,8 +39,15 @@ struct SitePlan {
 
     Micros longest_round_trip() const;
 
+    /// How many regions a store has.
+    std::size_t regions() const noexcept { return regional ? count : 1; }
+
+    /// That of a machine: its number, from 0.
+    std::size_t region_of(std::size_t machine) const noexcept { return regional ? of_machine(machine) : 0; }
+
     std::size_t count = 1;
-    std::size_t home = 0;  ///< where primaries are in the beginning
+    bool regional = false;  ///< each site is a region of the store, whose primaries stand there
+    std::size_t home = 0;   ///< where primaries are in the beginning
     Micros jitter = 0;
     std::vector<std::vector<Micros>> times;  ///< from the first to the second
     std::vector<std::size_t> servers;        ///< the site of each

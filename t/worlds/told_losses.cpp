@@ -81,15 +81,15 @@ ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), mach
 }
 
 /// How many charges, refunds and tokens nobody can be sure of.
-Uncertain ToldLosses::uncertain_of(const std::string& shard) {
+Uncertain ToldLosses::uncertain_of(const std::string& shard, std::size_t region) {
     Uncertain sums;
     for (std::size_t i = 0; i < loss_count; ++i) {
         const auto loss = static_cast<Loss>(i);
         if (loss == Loss::answered_by_former || loss == Loss::not_raised) {
             continue;  // each is counted as in doubt, too; or by LostWrites
         }
-        const std::int64_t most =
-            told(loss, shard) * (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));
+        const std::int64_t most = told(loss, shard, region) *
+                                  (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));
         sums.less += most;
         (loss == Loss::reservations_in_doubt ? sums.reservations : sums.more) +=
             is_of_charges(loss) ? 0 : most;
@@ -97,26 +97,27 @@ Uncertain ToldLosses::uncertain_of(const std::string& shard) {
     return sums;
 }
 
-Uncertain ToldLosses::uncertain_of_all() {
+Uncertain ToldLosses::uncertain_of_all(std::size_t region) {
     Uncertain sums;
     for (const std::string& shard : names_of_shards(plan_.setups)) {
-        add(sums, uncertain_of(shard));
+        add(sums, uncertain_of(shard, region));
     }
     return sums;
 }
 
 /// Machines may have disagreed about shards: what was lost then may have been on its way to any of them.
-Uncertain ToldLosses::uncertain(const std::string& limit, bool in_one_place, std::size_t key) {
+Uncertain ToldLosses::uncertain(const std::string& limit, bool in_one_place, std::size_t key,
+                                std::size_t region) {
     const StoreSetup& store = plan_.servers.stores.front();
     if (!in_one_place || !store.seeds.empty()) {
-        return uncertain_of_all();
+        return uncertain_of_all(region);
     }
     Routes routes(store.name);
     for (const ShardSetup& shard : store.shards) {
         routes.add_shard(shard.name, 1);
     }
     const std::string client = "client" + std::to_string(key);
-    return uncertain_of(store.shards[routes.choose(client, "rl:" + limit + "/3600:" + client)].name);
+    return uncertain_of(store.shards[routes.choose(client, "rl:" + limit + "/3600:" + client)].name, region);
 }
 
 /// How many charges, refunds and reservations the command has at most: each costs 1 or more, and a command
@@ -159,9 +160,12 @@ void ToldLosses::note(std::string_view command, const Reply* reply) {
     }
 }
 
-std::int64_t ToldLosses::told(Loss loss, const std::string& shard) {
+std::int64_t ToldLosses::told(Loss loss, const std::string& shard, std::size_t region) {
     std::int64_t sum = 0;
     machines_.for_each([&](Machine& machine) {
+        if (region != all_regions && plan_.sites.region_of(machine.number()) != region) {
+            return;
+        }
         const Counters<Loss> losses(machine.zone().counters(),
                                     {plan_.servers.stores.front().name, shard, {}});
         sum += static_cast<std::int64_t>(losses.own_count(loss));

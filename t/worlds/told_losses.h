@@ -27,10 +27,12 @@ public:
     /// Both outlive it.
     ToldLosses(const Plan& plan, Machines& machines);
 
-    /// As the machines have counted them for the shard of this key, or for all shards where the limit's
-    /// windows may be in more than one place.
-    Uncertain uncertain(const std::string& limit, bool in_one_place, std::size_t key);
-    Uncertain uncertain_of_all();
+    static constexpr std::size_t all_regions = static_cast<std::size_t>(-1);
+
+    /// As the machines of the region have counted them for the shard of this key, or for all shards where the
+    /// limit's windows may be in more than one place.
+    Uncertain uncertain(const std::string& limit, bool in_one_place, std::size_t key, std::size_t region);
+    Uncertain uncertain_of_all(std::size_t region = all_regions);
 
     /// A request comes that may charge a limit.
     void request_begins() noexcept { ++requests_; }
@@ -43,8 +45,8 @@ public:
 
 private:
     std::int64_t most_writes(std::string_view command) const;
-    Uncertain uncertain_of(const std::string& shard);
-    std::int64_t told(Loss loss, const std::string& shard);
+    Uncertain uncertain_of(const std::string& shard, std::size_t region);
+    std::int64_t told(Loss loss, const std::string& shard, std::size_t region = all_regions);
     std::int64_t told(Loss loss);
 
     const Plan& plan_;

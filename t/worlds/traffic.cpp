@@ -44,6 +44,7 @@ Traffic::Traffic(Events& events, const Plan& plan, Machines& machines, Servers& 
       log_(log),
       headers_(plan, truths),
       penalties_(plan, truths),
+      regions_(plan, servers, truths),
       chance_(plan.course),
       patience_(longest_wait(plan)) {
     for (std::size_t i = 0; i < plan.traffic.limits.size(); ++i) {
@@ -69,7 +70,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
             continue;
         }
         if (!visit->request->is_over()) {
-            lose(visit->key, std::max(visit->cost, visit->reserve));
+            lose(account_of(visit->key, worker), std::max(visit->cost, visit->reserve));
             if (visit->request->is_admitted()) {
                 end(*visit);
                 let_go(*visit);
@@ -80,7 +81,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
     }
     for (const Recent& recent : recent_) {
         if (recent.machine == worker.loop().clock) {
-            lose(recent.key, recent.cost);
+            lose(recent.account, recent.cost);
         }
     }
     for (LimitTruths& limit : limits_) {
@@ -89,9 +90,9 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
 }
 
 /// Something of the request may be charged, or not, or given back, or not.
-void Traffic::lose(std::size_t key, std::int64_t cost) {
+void Traffic::lose(const Account& account, std::int64_t cost) {
     for (LimitTruths& limit : limits_) {
-        limit.lose(key, cost);
+        limit.lose(account, cost);
     }
 }
 
@@ -99,7 +100,8 @@ void Traffic::note_recent(const Visit& visit) {
     if (!plan_.machines.has(MachineFault::kill)) {
         return;
     }
-    recent_.push_back({visit.worker->loop().clock, events_.now(), visit.key, 2 * visit.cost});
+    recent_.push_back(
+        {visit.worker->loop().clock, events_.now(), account_of(visit.key, *visit.worker), 2 * visit.cost});
     while (recent_.front().ended + told_within < events_.now()) {
         recent_.pop_front();
     }
@@ -191,6 +193,7 @@ void Traffic::begin(Visit& visit) {
     }
     turns_.count_reason();
     far_.begin();
+    regions_.begin(visit.key);
     visit.request->begin();
     far_.end_begin();
     const bool ordinary = visit.purpose == Purpose::ordinary;
@@ -204,6 +207,7 @@ void Traffic::begin(Visit& visit) {
             note_recent(visit);
             tell(visit);
             visit.request->abort();
+            regions_.end(visit.key);
             for (LimitTruths& limit : limits_) {
                 limit.give_back_unseen(claim_of(visit, limit), std::max(visit.cost, visit.reserve));
             }
@@ -231,6 +235,7 @@ void Traffic::decided(Visit& visit) {
     }
     far_.decided(request, visit.begun);
     check_headers(visit);
+    check_regions(visit);
     note_confirmed(visit);
     tell(visit);
     if (visit.purpose != Purpose::ordinary) {
@@ -241,6 +246,7 @@ void Traffic::decided(Visit& visit) {
         request.waiting() ? wait_for_turn(visit) : run(visit);
     } else {
         note_recent(visit);
+        regions_.end(visit.key);
         come_again();
     }
 }
@@ -304,6 +310,15 @@ void Traffic::check_headers(const Visit& visit) {
             penalties_.decided(*visit.request, i, number_of(applied), {visit.key, visit.memory}, visit.begun,
                                events_.now());
         }
+    }
+}
+
+void Traffic::check_regions(const Visit& visit) {
+    for (std::size_t i = 0; i < visit.request->count(); ++i) {
+        const std::size_t number = number_of(visit.request->applied(i));
+        regions_.decided({visit.key, visit.worker->loop().machine, visit.memory, visit.begun, events_.now(),
+                          visit.purpose == Purpose::asks},
+                         number, visit.request->applied(i), limits_[number]);
     }
 }
 
@@ -390,13 +405,15 @@ void Traffic::end_request(Visit& visit) {
 
 /// The charges of all limits are known.
 void Traffic::settled(Visit& visit) {
+    regions_.end(visit.key);
     note_recent(visit);
     let_go(visit);
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const AppliedLimit& applied = visit.request->applied(i);
         const std::size_t number = number_of(applied);
         LimitTruths& limit = limits_[number];
-        limit.charge(visit.key, applied.charged, events_.now());
+        limit.charge(account_of(visit.key, *visit.worker), applied.charged, events_.now());
+        regions_.charge(number, account_of(visit.key, *visit.worker), applied.charged, events_.now());
         if (applied.verdict.outcome == Outcome::passed && applied.charged > 0) {
             headers_.note_lasting(limit, {visit.key, visit.memory}, applied.verdict.window.reset,
                                   visit.decided);
@@ -421,6 +438,10 @@ void Traffic::forget_ended() {
 /// So much the limit wants before the request, or knows of its cost by then.
 std::int64_t Traffic::cost_before(const Visit& visit, const AppliedLimit& applied) {
     return applied.reserved.value_or(visit.cost);
+}
+
+Account Traffic::account_of(std::size_t key, const WorkerProcess& worker) const {
+    return {key, plan_.sites.region_of(worker.loop().machine)};
 }
 
 Claim Traffic::claim_of(const Visit& visit, const LimitTruths& limit) const {

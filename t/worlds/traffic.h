@@ -19,6 +19,7 @@
 #include "t/worlds/machines.h"
 #include "t/worlds/penalty_truths.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/region_truths.h"
 #include "t/worlds/turn_watch.h"
 
 namespace rate_limit::world {
@@ -99,7 +100,7 @@ private:
     struct Recent {
         const WallClock* machine;  // its clock, to tell machines apart
         Micros ended;
-        std::size_t key;
+        Account account;
         std::int64_t cost;
     };
 
@@ -112,6 +113,7 @@ private:
     void begin(Visit& visit);
     void decided(Visit& visit);
     void admitted(Visit& visit);
+    void check_regions(const Visit& visit);
     void note_confirmed(const Visit& visit);
     void tell(const Visit& visit);
     void check_headers(const Visit& visit);
@@ -131,7 +133,8 @@ private:
     std::size_t most_told(const Visit& visit) const;
     bool may_have_been_forgotten(const Visit& visit);
     void forget_ended();
-    void lose(std::size_t key, std::int64_t cost);
+    void lose(const Account& account, std::int64_t cost);
+    Account account_of(std::size_t key, const WorkerProcess& worker) const;
     void note_recent(const Visit& visit);
     static std::int64_t cost_before(const Visit& visit, const AppliedLimit& applied);
     Claim claim_of(const Visit& visit, const LimitTruths& limit) const;
@@ -146,6 +149,7 @@ private:
     EventLog& log_;
     HeaderTruths headers_;
     PenaltyTruths penalties_;
+    RegionTruths regions_;
     Chance chance_;
     std::deque<LimitTruths> limits_;
     const Micros patience_;           // how long a request may wait

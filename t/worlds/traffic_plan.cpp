@@ -115,7 +115,7 @@ Setup draw_change(const Setup& from, Chance& chance) {
             store.check_timeout = static_cast<Msec>(chance.between(20, 300));
             store.charge_timeout = static_cast<Msec>(chance.between(500, 6000));
         }
-        if (store.discovers()) {
+        if (store.discovers() || !store.here.empty()) {
             continue;
         }
         if (chance.percent(30) && store.shards.size() > 1) {

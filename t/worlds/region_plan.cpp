@@ -1,0 +1,122 @@
+#include "t/worlds/region_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace rate_limit::world {
+
+void RegionPlan::draw() {
+    constexpr Msec usual = 100;
+    // A script that a server does not know takes two round trips.
+    const auto needed = static_cast<Msec>((2 * plan_.sites.longest_round_trip() + 20'000) / 1000);
+    const std::optional<Msec> fresh = chance_.percent(50) ? std::optional<Msec>(0) : std::nullopt;
+    for (StoreSetup& store : plan_.servers.of_regions) {
+        store.check_timeout = std::max(usual, needed);
+        store.fresh = fresh;
+    }
+    plan_.servers.stores = {plan_.servers.of_regions.front()};
+    draw_limits();
+    add_machines();
+    begin_clocks_later();
+    if (chance_.percent(50)) {
+        plan_.servers.faults.clear();
+    }
+    if (chance_.percent(70)) {
+        lose_regions();
+    }
+}
+
+/// Half of the windows outlast the world: what is stored is compared with what was admitted.
+void RegionPlan::draw_limits() {
+    for (LimitSetup& limit : plan_.traffic.limits) {
+        const std::int64_t most = chance_.percent(50) ? chance_.between(1, 30) : chance_.between(30, 3'000);
+        limit = LimitSetup{limit.name, std::to_string(most) + (chance_.percent(60) ? "r/h" : "r/10s"),
+                           "check_charge"};
+        limit.window = "clock";
+    }
+    plan_.traffic.reserve = 0;
+    plan_.traffic.keys = std::min<std::int64_t>(plan_.traffic.keys, 20);
+}
+
+/// Up to two more of each region, which also die, stall or get new workers.
+void RegionPlan::add_machines() {
+    constexpr std::array kinds{MachineFault::kill, MachineFault::crash, MachineFault::reload,
+                               MachineFault::stall};
+    std::vector<WallClock>& clocks = plan_.machines.clocks;
+    const std::size_t most = clocks.size() + static_cast<std::size_t>(chance_.below(4));
+    while (clocks.size() < most) {
+        clocks.push_back(clocks[static_cast<std::size_t>(chance_.below(2))]);
+    }
+    for (std::int64_t left = chance_.percent(40) ? chance_.between(1, 3) : 0; left > 0; --left) {
+        const auto where = static_cast<std::size_t>(chance_.below(static_cast<std::int64_t>(clocks.size())));
+        plan_.machines.faults.push_back({chance_.one_of(kinds), chance_.below(plan_.lasts),
+                                         chance_.between(1'000, longest_fault), where, chance_.bits()});
+    }
+}
+
+/// Windows of an hour by the clock begin long before the world and end long after it, also by clocks that
+/// differ, and those of 10 seconds at any time.
+void RegionPlan::begin_clocks_later() {
+    const Micros later = 1'000 * second + chance_.below(10 * second);
+    for (WallClock& clock : plan_.machines.clocks) {
+        clock.ahead += later;
+    }
+    for (ServerPlan::Set& set : plan_.servers.sets) {
+        set.ahead += later;
+    }
+}
+
+void RegionPlan::lose_regions() {
+    for (std::int64_t left = chance_.between(1, 2); left > 0; --left) {
+        const auto region =
+            static_cast<std::size_t>(chance_.below(static_cast<std::int64_t>(plan_.sites.count)));
+        const Micros at = chance_.below(plan_.lasts);
+        const Micros life =
+            chance_.between(second / 2, std::min(3 * longest_fault, plan_.lasts - at + longest_fault));
+        const std::int64_t kind = chance_.below(10);
+        kind < 5   ? cut(region, at, life)
+        : kind < 7 ? part(region, at, life)
+                   : take_away(region, at, std::min(life, longest_fault));
+    }
+}
+
+/// Nothing passes between the region and the others, and nobody is told: what is read there of other regions
+/// is what had arrived.
+void RegionPlan::cut(std::size_t region, Micros at, Micros life) {
+    part(region, at, life);
+    for (std::size_t server = 0; server < plan_.servers.count_servers(); ++server) {
+        const std::size_t of = plan_.servers.region_of_set(plan_.servers.set_of(server), plan_.sites.count);
+        if ((of == region) != (plan_.sites.of_server(server) == region)) {
+            plan_.servers.faults.push_back({ServerFault::stall, at, life, server, 0});
+        }
+    }
+}
+
+/// Machines reach no server of another region's primaries that is not in their own region.
+void RegionPlan::part(std::size_t region, Micros at, Micros life) {
+    for (std::size_t machine = 0; machine < plan_.machines.clocks.size(); ++machine) {
+        const bool inside = plan_.sites.of_machine(machine) == region;
+        for (std::size_t server = 0; server < plan_.servers.count_servers(); ++server) {
+            if ((plan_.sites.of_server(server) == region) != inside) {
+                plan_.machines.faults.push_back({MachineFault::partition, at, life, machine, server});
+            }
+        }
+    }
+}
+
+/// Its machines and servers die without a word.
+void RegionPlan::take_away(std::size_t region, Micros at, Micros life) {
+    for (std::size_t machine = 0; machine < plan_.machines.clocks.size(); ++machine) {
+        if (plan_.sites.of_machine(machine) == region) {
+            plan_.machines.faults.push_back({MachineFault::crash, at, life, machine, 0});
+        }
+    }
+    for (std::size_t server = 0; server < plan_.servers.count_servers(); ++server) {
+        if (plan_.sites.of_server(server) == region) {
+            plan_.servers.faults.push_back({ServerFault::vanish, at, life, server, 0});
+        }
+    }
+}
+
+}  // namespace rate_limit::world
