@@ -181,7 +181,7 @@ help:
 	@echo 'make bench-table   the memory of windows alone: one process, two; looking after tokens; keys that are rejected; counters; overrides; bodies'
 	@echo 'make world         the limiter in random worlds: SEEDS of them ($(SEEDS)), or as many as SECONDS hold, from the seed FIRST on;'
 	@echo '                   or one, SEED, whose events are told, with some of its FAULTS alone ("0,3" or "none"); SANITIZE=1;'
-	@echo '                   FAR=1: in worlds of several data centers'
+	@echo '                   FAR=1: in worlds of several data centers; REGIONS=1: in those in which each is a region of the store'
 	@echo 'make world-past    whether random worlds find past faults, which it puts back one at a time'
 	@echo 'make differential  whether the Redis of virtual time does what a real one does; CALLS=number of each script SEED=number'
 	@echo 'make bench-accuracy  how many requests over the limit two machines admit, with fresh views and without'
@@ -296,8 +296,9 @@ $(worlds_main): t/worlds/main.cpp Makefile $(configured)/cc-opt $(hiredis_built)
 
 # The limiter in random worlds: SEEDS of them from FIRST on, or as many as SECONDS hold, from one of the day; before them those that have
 # failed once. SEED: it alone, and its events are told; with some of its FAULTS alone. FAR=1: in worlds of several data centers.
-# SANITIZE=1: under AddressSanitizer and UBSan.
+# REGIONS=1: in those in which each data center is a region of the store. SANITIZE=1: under AddressSanitizer and UBSan.
 worlds := $(BUILD)/worlds/world
+places = $(if $(REGIONS),regions,$(if $(FAR),far))
 SEEDS ?= 1000
 
 $(worlds): $(worlds_main) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
@@ -316,7 +317,7 @@ $(foreach word,$(filter SEEDS,$(said)),$(call refuse_word,$(word),[1-9][0-9]{0$(
 $(foreach word,$(filter SECONDS,$(said)),$(call refuse_word,$(word),[1-9][0-9]{0$(comma)8},a whole number from 1 on$(comma) of nine digits at most))
 $(foreach word,$(filter SEED FIRST,$(said)),$(call refuse_word,$(word),[0-9]{1$(comma)18},a whole number))
 $(foreach word,$(filter FAULTS,$(said)),$(call refuse_word,$(word),none|[0-9]+($(comma)[0-9]+)*,numbers such as 0$(comma)3$(comma) or none))
-$(foreach word,SANITIZE FAR,$(if $($(word)),$(call refuse_word,$(word),1,$(word)=1 or nothing)))
+$(foreach word,SANITIZE FAR REGIONS,$(if $($(word)),$(call refuse_word,$(word),1,$(word)=1 or nothing)))
 endif
 
 .PHONY: world
@@ -327,10 +328,10 @@ world:
 else
 world: $(worlds)
 ifdef SEED
-	$(worlds) $(if $(FAR),far )seed $(SEED) $(FAULTS)
+	$(worlds) $(places) seed $(SEED) $(FAULTS)
 else
-	$(worlds) $(if $(FAR),far )failed t/worlds/failed_$(if $(FAR),far_)seeds
-	$(worlds) $(if $(FAR),far )$(if $(SECONDS),seconds $(SECONDS) $(or $(FIRST),$(shell date -u +%Y%m%d)000000),$(SEEDS) $(FIRST))
+	$(worlds) $(places) failed t/worlds/failed_$(addsuffix _,$(places))seeds
+	$(worlds) $(places) $(if $(SECONDS),seconds $(SECONDS) $(or $(FIRST),$(shell date -u +%Y%m%d)000000),$(SEEDS) $(FIRST))
 endif
 endif
 

@@ -27,16 +27,22 @@ void RegionPlan::draw() {
     }
 }
 
-/// Half of the windows outlast the world: what is stored is compared with what was admitted.
+/// Half of the windows outlast the world: what is stored is compared with what was admitted. Most limits are
+/// reached, some late.
 void RegionPlan::draw_limits() {
-    for (LimitSetup& limit : plan_.traffic.limits) {
-        const std::int64_t most = chance_.percent(50) ? chance_.between(1, 30) : chance_.between(30, 3'000);
-        limit = LimitSetup{limit.name, std::to_string(most) + (chance_.percent(60) ? "r/h" : "r/10s"),
-                           "check_charge"};
+    TrafficPlan& traffic = plan_.traffic;
+    traffic.reserve = 0;
+    traffic.keys = std::min<std::int64_t>(traffic.keys, 20);
+    const std::int64_t side_by_side = traffic.arrivals == Arrivals::closed ? traffic.at_once : 1;
+    for (LimitSetup& limit : traffic.limits) {
+        const bool lasts = chance_.percent(60);
+        const Micros span = lasts ? plan_.lasts : 10 * second;
+        const std::int64_t wanted = span / traffic.pause * side_by_side * traffic.most_cost / traffic.keys;
+        const std::int64_t most =
+            chance_.percent(25) ? chance_.between(1, 30) : wanted * chance_.between(10, 120) / 100 + 1;
+        limit = LimitSetup{limit.name, std::to_string(most) + (lasts ? "r/h" : "r/10s"), "check_charge"};
         limit.window = "clock";
     }
-    plan_.traffic.reserve = 0;
-    plan_.traffic.keys = std::min<std::int64_t>(plan_.traffic.keys, 20);
 }
 
 /// Up to two more of each region, which also die, stall or get new workers.

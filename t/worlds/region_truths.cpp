@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "limiter/store/shard.h"
+
 namespace rate_limit::world {
 
 namespace {
@@ -28,7 +30,7 @@ RegionTruths::RegionTruths(const Plan& plan, Servers& servers, Truths& truths)
       servers_(servers),
       truths_(truths),
       regions_(plan.sites.regional ? plan.sites.count : 0),
-      late_(fresh + arrives_in + 2 * plan.sites.longest_round_trip()),
+      late_(arrives_in + 2 * plan.sites.longest_round_trip()),
       least_ahead_(always),
       most_ahead_(-always),
       troubles_(regions_ * regions_) {
@@ -73,9 +75,11 @@ void RegionTruths::trouble(const Fault<Kind>& fault) {
         if (reader == read) {
             trouble_between(reader, other, span);
             trouble_between(other, reader, span);
-        } else {
-            // A replica that stands elsewhere may be read by anybody.
-            trouble_between(std::is_same_v<Kind, ServerFault> ? other : reader, read, span);
+        } else if (std::is_same_v<Kind, MachineFault>) {
+            trouble_between(reader, read, span);
+            break;
+        } else if (other != read) {  // all that are not at home there may read the replica
+            trouble_between(other, read, span);
         }
     }
 }
@@ -138,7 +142,8 @@ void RegionTruths::decided(const Asking& asking, std::size_t number, const Appli
 void RegionTruths::check_passed(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                                 LimitTruths& limit) {
     const std::size_t here = plan_.sites.region_of(asking.machine);
-    const Span certain{by_all_clocks(applied).begin, asking.begun - late_};
+    const Micros late = applied.shard().freshness(applied.verdict.rate.period) * 1000 + late_;
+    const Span certain{by_all_clocks(applied).begin, asking.begun - late};
     std::vector<std::int64_t>& known =
         known_[{number, asking.key, asking.memory, applied.verdict.window.reset}];
     known.resize(regions_);

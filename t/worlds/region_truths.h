@@ -78,7 +78,7 @@ private:
     Servers& servers_;
     Truths& truths_;
     const std::size_t regions_;
-    Micros late_;         // by then a charge is known to all regions, where nothing fails
+    Micros late_;         // by then a charge can be read in all regions, where nothing fails
     Micros least_ahead_;  // of the machines' clocks, of UTC
     Micros most_ahead_;
     std::vector<std::vector<Span>> troubles_;  // by reader and region that is read

@@ -143,7 +143,7 @@ void ServerPlan::add_regions(Chance& chance, SitePlan& sites) {
         }
     }
     sites.home = 0;
-    const bool near_alone = chance.percent(60);
+    const bool near_alone = chance.percent(40);
     for (std::size_t region = 0; region < sites.count; ++region) {
         of_regions.push_back(store_in(region, sites, near_alone));
     }
