@@ -44,6 +44,9 @@ RegionTruths::RegionTruths(const Plan& plan, Servers& servers, Truths& truths)
         }
         for (const Fault<MachineFault>& fault : plan.machines.faults) {
             trouble(fault);
+            if (fault.kind == MachineFault::crash) {
+                crashes_.emplace(plan.sites.region_of(fault.where), fault.at);
+            }
         }
     }
 }
@@ -84,6 +87,13 @@ void RegionTruths::trouble(const Fault<Kind>& fault) {
     }
 }
 
+/// A machine that dies takes along what it has not yet sent, or has been refused: of what was charged before
+/// there, all that is certain is what others have read.
+Micros RegionTruths::last_crash(std::size_t region, Micros now) const {
+    const auto next = crashes_.upper_bound({region, now});
+    return next != crashes_.begin() && std::prev(next)->first == region ? std::prev(next)->second : -always;
+}
+
 bool RegionTruths::reads(std::size_t reader, std::size_t read, Micros begun, Micros decided) const {
     const std::vector<Span>& all = troubles_[reader * regions_ + read];
     return std::none_of(all.begin(), all.end(), [begun, decided](const Span& span) {
@@ -104,37 +114,28 @@ std::int64_t RegionTruths::charged_in(std::size_t number, const Account& account
     return std::max<std::int64_t>(0, until(span.end) - until(span.begin));
 }
 
-/// When all clocks are in the window of the request. While one is ahead, or behind, another region may have
-/// opened the next window, or still have the one of before.
+/// When all clocks are in the window of the request. After that a region that is ahead tells of the next one.
 RegionTruths::Span RegionTruths::by_all_clocks(const AppliedLimit& applied) const {
     const Millis reset = applied.verdict.window.reset;
     return {in_world(reset - applied.verdict.rate.period * 1000) - least_ahead_,
             in_world(reset) - most_ahead_};
 }
 
-/// Windows that end while the world lasts do so by clocks that go on evenly.
-bool RegionTruths::may_ask(const Asking& asking, const AppliedLimit& applied,
-                           const LimitTruths& limit) const {
-    const Span window = by_all_clocks(applied);
-    return limit.lasts() || (!plan_.machines.has(MachineFault::clock_set) && window.begin <= asking.begun &&
-                             asking.decided < window.end);
-}
-
 void RegionTruths::decided(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                            LimitTruths& limit) {
-    if (regions_ == 0) {
+    // Windows that end while the world lasts do so by clocks that go on evenly.
+    if (regions_ == 0 || (!limit.lasts() && plan_.machines.has(MachineFault::clock_set))) {
         return;
     }
+    const Span window = by_all_clocks(applied);
+    const bool in_one = limit.lasts() || (window.begin <= asking.begun && asking.decided < window.end);
     const Outcome outcome = applied.verdict.outcome;
-    if (!may_ask(asking, applied, limit)) {
-        return;
-    }
     if (outcome == Outcome::passed) {
         check_passed(asking, number, applied, limit);
-        if (asking.alone && under_way_[asking.key] == 1) {
+        if (in_one && asking.alone && under_way_[asking.key] == 1) {
             check_told(asking, applied, limit);
         }
-    } else if (outcome == Outcome::rejected) {
+    } else if (in_one && outcome == Outcome::rejected) {
         check_rejected(asking, number, applied, limit);
     }
 }
@@ -143,13 +144,16 @@ void RegionTruths::check_passed(const Asking& asking, std::size_t number, const 
                                 LimitTruths& limit) {
     const std::size_t here = plan_.sites.region_of(asking.machine);
     const Micros late = applied.shard().freshness(applied.verdict.rate.period) * 1000 + late_;
-    const Span certain{by_all_clocks(applied).begin, asking.begun - late};
+    const Span window = by_all_clocks(applied);
     std::vector<std::int64_t>& known =
         known_[{number, asking.key, asking.memory, applied.verdict.window.reset}];
     known.resize(regions_);
     std::int64_t sum = 0;
     for (std::size_t region = 0; region < regions_; ++region) {
-        if (reads(here, region, asking.begun, asking.decided)) {
+        const bool told = limit.lasts() || region == here || asking.decided < window.end;
+        if (told && reads(here, region, asking.begun, asking.decided)) {
+            const Span certain{std::max(window.begin, last_crash(region, asking.decided)),
+                               std::min(asking.begun - late, window.end)};
             known[region] = std::max(known[region], charged_in(number, {asking.key, region}, certain));
         }
         sum += known[region];
@@ -162,13 +166,16 @@ void RegionTruths::check_passed(const Asking& asking, std::size_t number, const 
     }
 }
 
+/// Charges that have waited for a server, on a machine whose clock is behind, count in the window that others
+/// have opened there.
 void RegionTruths::check_rejected(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                                   LimitTruths& limit) {
-    const Span possible{
-        in_world(applied.verdict.window.reset - applied.verdict.rate.period * 1000) - most_ahead_, always};
+    const Micros period = applied.verdict.rate.period * second;
+    const Micros begin = in_world(applied.verdict.window.reset) - period - most_ahead_;
     std::int64_t sum = under_way_[asking.key] - 1;
     for (std::size_t region = 0; region < regions_; ++region) {
-        sum += charged_in(number, {asking.key, region}, possible);
+        const bool in_time = plan_.machines.clocks_agree() || reads(region, region, begin, asking.decided);
+        sum += charged_in(number, {asking.key, region}, {in_time ? begin : begin - period, always});
     }
     const std::int64_t least = applied.verdict.rate.limit;
     if (sum < least && sum + limit.excused(asking.key) < least) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -63,6 +64,7 @@ private:
     template <typename Kind>
     void trouble(const Fault<Kind>& fault);
     void trouble_between(std::size_t reader, std::size_t read, const Span& span);
+    Micros last_crash(std::size_t region, Micros now) const;
     bool reads(std::size_t reader, std::size_t read, Micros begun, Micros decided) const;
     std::int64_t charged_in(std::size_t number, const Account& account, const Span& span) const;
     void check_passed(const Asking& asking, std::size_t number, const AppliedLimit& applied,
@@ -71,7 +73,6 @@ private:
                         LimitTruths& limit);
     void check_told(const Asking& asking, const AppliedLimit& applied, LimitTruths& limit);
     Span by_all_clocks(const AppliedLimit& applied) const;
-    bool may_ask(const Asking& asking, const AppliedLimit& applied, const LimitTruths& limit) const;
     void fail(const Asking& asking, const LimitTruths& limit, const std::string& what);
 
     const Plan& plan_;
@@ -82,6 +83,7 @@ private:
     Micros least_ahead_;  // of the machines' clocks, of UTC
     Micros most_ahead_;
     std::vector<std::vector<Span>> troubles_;  // by reader and region that is read
+    std::set<std::pair<std::size_t, Micros>> crashes_;  // region, and when
     std::map<std::pair<std::size_t, Account>, Charges> charges_;
     std::map<std::size_t, std::int64_t> under_way_;     // by key
     std::map<Known, std::vector<std::int64_t>> known_;  // by region
