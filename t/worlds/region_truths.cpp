@@ -172,9 +172,10 @@ void RegionTruths::check_rejected(const Asking& asking, std::size_t number, cons
                                   LimitTruths& limit) {
     const Micros period = applied.verdict.rate.period * second;
     const Micros begin = in_world(applied.verdict.window.reset) - period - most_ahead_;
+    const bool agree = plan_.machines.apart(plan_.lasts) == 0;
     std::int64_t sum = under_way_[asking.key] - 1;
     for (std::size_t region = 0; region < regions_; ++region) {
-        const bool in_time = plan_.machines.clocks_agree() || reads(region, region, begin, asking.decided);
+        const bool in_time = agree || reads(region, region, begin, asking.decided);
         sum += charged_in(number, {asking.key, region}, {in_time ? begin : begin - period, always});
     }
     const std::int64_t least = applied.verdict.rate.limit;

@@ -83,14 +83,21 @@ bool Traffic::may_be_held() const noexcept {
 /// How often a limit may tell a client to wait that nobody disturbs: once. But a limit in `local` is of each
 /// machine by itself, which may say so once. And a machine knows of a bucket what others have taken only once
 /// it asks, and does not ask while it knows itself that there is too little: each machine may say once what
-/// it knows, and then one says what it was told.
+/// it knows, and then one says what it was told. And before one window ends here, a region whose clock is
+/// ahead may have used up the next.
 std::size_t Traffic::most_told(const Visit& visit) const {
     const LimitTruths& limit = limits_[number_of(visit.request->applied(visit.told_by))];
     const std::size_t machines = plan_.machines.clocks.size();
     if (limit.is_local() || machines == 1) {
         return machines;
     }
-    return limit.by_bucket() ? machines + 1 : 1;
+    const bool next_may_be_open = plan_.sites.regional && !clocks_agree();
+    return limit.by_bucket() ? machines + 1 : next_may_be_open ? 2 : 1;
+}
+
+/// Those of worlds with regions are all ahead of UTC.
+bool Traffic::clocks_agree() const {
+    return plan_.sites.regional ? plan_.machines.apart(plan_.lasts) == 0 : plan_.machines.clocks_agree();
 }
 
 /// A connection that a server has forgotten, or ends within its next reply, is found out by what is sent
@@ -142,7 +149,7 @@ void Traffic::decided_when_well(const Visit& visit) {
 }
 
 void Traffic::come_back(const Visit& visit, std::size_t shown) {
-    const bool agree = plan_.machines.clocks_agree();
+    const bool agree = clocks_agree();
     const Micros late = plan_.machines.clocks.front().read_before;  // all have the same
     const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift) + late;
     const Machines::Choice same{visit.worker, visit.memory};

@@ -131,6 +131,7 @@ private:
     void come_back(const Visit& visit, std::size_t shown);
     bool may_be_held() const noexcept;
     std::size_t most_told(const Visit& visit) const;
+    bool clocks_agree() const;
     bool may_have_been_forgotten(const Visit& visit);
     void forget_ended();
     void lose(const Account& account, std::int64_t cost);
