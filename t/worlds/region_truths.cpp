@@ -114,7 +114,8 @@ std::int64_t RegionTruths::charged_in(std::size_t number, const Account& account
     return std::max<std::int64_t>(0, until(span.end) - until(span.begin));
 }
 
-/// When all clocks are in the window of the request. After that a region that is ahead tells of the next one.
+/// When all clocks are in the window of the request. Around that a region that is ahead tells of the next
+/// one, or its servers have let this one expire.
 RegionTruths::Span RegionTruths::by_all_clocks(const AppliedLimit& applied) const {
     const Millis reset = applied.verdict.window.reset;
     return {in_world(reset - applied.verdict.rate.period * 1000) - least_ahead_,
@@ -129,13 +130,16 @@ void RegionTruths::decided(const Asking& asking, std::size_t number, const Appli
     }
     const Span window = by_all_clocks(applied);
     const bool in_one = limit.lasts() || (window.begin <= asking.begun && asking.decided < window.end);
+    if (!in_one) {
+        return;
+    }
     const Outcome outcome = applied.verdict.outcome;
     if (outcome == Outcome::passed) {
         check_passed(asking, number, applied, limit);
-        if (in_one && asking.alone && under_way_[asking.key] == 1) {
+        if (asking.alone && under_way_[asking.key] == 1) {
             check_told(asking, applied, limit);
         }
-    } else if (in_one && outcome == Outcome::rejected) {
+    } else if (outcome == Outcome::rejected) {
         check_rejected(asking, number, applied, limit);
     }
 }
@@ -150,10 +154,9 @@ void RegionTruths::check_passed(const Asking& asking, std::size_t number, const 
     known.resize(regions_);
     std::int64_t sum = 0;
     for (std::size_t region = 0; region < regions_; ++region) {
-        const bool told = limit.lasts() || region == here || asking.decided < window.end;
-        if (told && reads(here, region, asking.begun, asking.decided)) {
+        if (reads(here, region, asking.begun, asking.decided)) {
             const Span certain{std::max(window.begin, last_crash(region, asking.decided)),
-                               std::min(asking.begun - late, window.end)};
+                               asking.begun - late};
             known[region] = std::max(known[region], charged_in(number, {asking.key, region}, certain));
         }
         sum += known[region];
