@@ -82,7 +82,7 @@ private:
     Micros late_;         // by then a charge can be read in all regions, where nothing fails
     Micros least_ahead_;  // of the machines' clocks, of UTC
     Micros most_ahead_;
-    std::vector<std::vector<Span>> troubles_;  // by reader and region that is read
+    std::vector<std::vector<Span>> troubles_;           // by reader and region that is read
     std::set<std::pair<std::size_t, Micros>> crashes_;  // region, and when
     std::map<std::pair<std::size_t, Account>, Charges> charges_;
     std::map<std::size_t, std::int64_t> under_way_;     // by key

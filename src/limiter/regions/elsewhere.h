@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <variant>
 
 #include "limiter/loop.h"
 #include "limiter/store/read.h"
@@ -19,18 +18,14 @@ class Zone;
 struct RegionPart {
     Store* store = nullptr;  ///< the region's
     RemoteWindow window;     ///< the window there; of another region, as this machine remembers it
-    std::variant<std::monostate, Read, SharedRead> asked;  ///< SharedRead: for a report
+    Read read;
+    SharedRead shared;        ///< in place of `read`, for a report
+    Answer* asked = nullptr;  ///< which of the two was asked; null: none
     bool answered = false;
     const char* failure = nullptr;  ///< why it did not answer; static text. Null where nobody waited for it
 
-    /// The question to it; null: it was not asked.
-    Answer* answer() noexcept {
-        auto* read = std::get_if<Read>(&asked);
-        return read != nullptr ? static_cast<Answer*>(read) : std::get_if<SharedRead>(&asked);
-    }
-
     /// What it has answered, or null.
-    const Window* told() noexcept { return answered ? &answer()->window() : nullptr; }
+    const Window* told() const noexcept { return answered ? &asked->window() : nullptr; }
 };
 
 /// A window of a store with regions, as one request knows it in those that are not here. Lives in memory of

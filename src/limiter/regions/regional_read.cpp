@@ -14,36 +14,38 @@ constexpr const char* too_late_there =
 
 }  // namespace
 
+/// The region here comes first: its deadline comes before this one's.
 void RegionalRead::start(const WindowPlace& place, Read::From from, Elsewhere& elsewhere,
                          Answer::Owner& owner) noexcept {
-    ask(place, elsewhere, owner, [&](RegionPart& part) {
-        auto& read = part.asked.emplace<Read>();
+    begin_asking(place, elsewhere);
+    std::for_each(elsewhere.here, elsewhere.end(), [&](RegionPart& part) {
         const bool is_here = &part == elsewhere.here;
-        if (!is_here) {
-            read.remember_late(part.window);
-        }
-        read.start(part.store->at(route_), place.key, is_here ? from : Read::From::any_node, *this);
+        part.asked = &part.read;
+        part.read.remember_late(is_here ? nullptr : &part.window);
+        part.read.start(part.store->at(route_), place.key, is_here ? from : Read::From::any_node, *this);
     });
+    end_asking(place, owner);
 }
 
 void RegionalRead::start_shared(const WindowPlace& place, const ReadAs& as, Elsewhere& elsewhere,
                                 Answer::Owner& owner) noexcept {
-    ask(place, elsewhere, owner, [&](RegionPart& part) {
-        part.store->shared_reads().read(part.asked.emplace<SharedRead>(), part.store->at(route_), place.key,
-                                        part.window.id, as, *this);
+    begin_asking(place, elsewhere);
+    std::for_each(elsewhere.here, elsewhere.end(), [&](RegionPart& part) {
+        part.asked = &part.shared;
+        part.store->shared_reads().read(part.shared, part.store->at(route_), place.key, part.window.id, as,
+                                        *this);
     });
+    end_asking(place, owner);
 }
 
-/// The region here comes first: its deadline comes before this one's.
-template <typename Ask>
-void RegionalRead::ask(const WindowPlace& place, Elsewhere& elsewhere, Answer::Owner& owner,
-                       Ask ask_part) noexcept {
+void RegionalRead::begin_asking(const WindowPlace& place, Elsewhere& elsewhere) noexcept {
     elsewhere_ = &elsewhere;
     route_ = place.route;
     busy_ = true;
     pending_ = 1 + elsewhere.count;
-    ask_part(*elsewhere.here);
-    std::for_each(elsewhere.begin(), elsewhere.end(), ask_part);
+}
+
+void RegionalRead::end_asking(const WindowPlace& place, Answer::Owner& owner) noexcept {
     begin(place.store->at(route_).deadlines(), nullptr, owner);
     busy_ = false;
     finish_if_done();
@@ -60,7 +62,7 @@ void RegionalRead::on_answer(Answer& /*answer*/) noexcept {
 void RegionalRead::deadline_passed() noexcept {
     busy_ = true;
     for (RegionPart& part : *elsewhere_) {
-        if (part.answer()->waiting()) {
+        if (part.asked->waiting()) {
             part.store->at(route_).nodes().read_now();
         }
     }
@@ -69,19 +71,19 @@ void RegionalRead::deadline_passed() noexcept {
 }
 
 void RegionalRead::finish_if_done() noexcept {
-    const Answer& here = *elsewhere_->here->answer();
+    const Answer& here = *elsewhere_->here->asked;
     if (pending_ == 0 || (!here.waiting() && here.failure() != nullptr)) {
         finish();
     }
 }
 
 void RegionalRead::finish() noexcept {
-    const Answer& here = *elsewhere_->here->answer();
+    const Answer& here = *elsewhere_->here->asked;
     const char* const failure = here.waiting() ? too_late : here.failure();
     window_ = here.window();
-    elsewhere_->here->answer()->abandon();
+    elsewhere_->here->asked->abandon();
     for (RegionPart& part : *elsewhere_) {
-        Answer& answer = *part.answer();
+        Answer& answer = *part.asked;
         const bool late = answer.waiting() || answer.failure() == too_late;
         part.answered = !late && answer.failure() == nullptr;
         if (failure == nullptr) {
@@ -94,8 +96,7 @@ void RegionalRead::finish() noexcept {
 
 void RegionalRead::cancel() noexcept {
     if (waiting()) {
-        std::for_each(elsewhere_->here, elsewhere_->end(),
-                      [](RegionPart& part) { part.answer()->abandon(); });
+        std::for_each(elsewhere_->here, elsewhere_->end(), [](RegionPart& part) { part.asked->abandon(); });
         stop();
     }
 }

@@ -29,13 +29,13 @@ public:
     void cancel() noexcept override;
 
     /// Whether the region here has answered by a node that was the primary then.
-    bool by_primary() const noexcept { return std::get<Read>(elsewhere_->here->asked).by_primary(); }
+    bool by_primary() const noexcept { return elsewhere_->here->read.by_primary(); }
 
 private:
     void on_answer(Answer& answer) noexcept override;
     void deadline_passed() noexcept override;
-    template <typename Ask>
-    void ask(const WindowPlace& place, Elsewhere& elsewhere, Answer::Owner& owner, Ask ask_part) noexcept;
+    void begin_asking(const WindowPlace& place, Elsewhere& elsewhere) noexcept;
+    void end_asking(const WindowPlace& place, Answer::Owner& owner) noexcept;
     void finish_if_done() noexcept;
     void finish() noexcept;
 

@@ -35,7 +35,7 @@ public:
         still_primary,  ///< nor the primary, if it is no more when it answers
     };
 
-    Read() = default;
+    Read() noexcept = default;
     ~Read() { cancel(); }
 
     /// `key`, the window's Redis key, stays valid while it waits. A bucket is read as the instant when it is
@@ -46,7 +46,7 @@ public:
 
     /// What comes after the end of the wait, to the reads that start from now on, is remembered there; it
     /// outlives the wait.
-    void remember_late(const RemoteWindow& window) noexcept { late_ = &window; }
+    void remember_late(const RemoteWindow* window) noexcept { late_ = window; }
 
     void cancel() noexcept override;
 

@@ -33,11 +33,8 @@ struct AskedWindow : KeyWindow {
     AskedWindow() = default;
     ~AskedWindow() {
         if (elsewhere != nullptr) {
-            std::for_each(elsewhere->begin(), elsewhere->end(), [](RegionPart& part) {
-                if (Answer* answer = part.answer()) {
-                    answer->abandon();
-                }
-            });
+            std::for_each(elsewhere->begin(), elsewhere->end(),
+                          [](RegionPart& part) { part.read.abandon(); });
         }
     }
     AskedWindow(const AskedWindow&) = delete;

@@ -128,7 +128,7 @@ void add_regions(SeenWindow& window, const AskedWindow& asked) {
     const StoreConf& here = asked.place.store->conf();
     window.regions.push_back({here.region, window.used, true, true});
     for (RegionPart& part : *asked.elsewhere) {
-        part.answered = part.answer()->failure() == nullptr;
+        part.answered = part.read.failure() == nullptr;
         const Window there = part.window.seen(part.told(), now);
         const std::int64_t used = std::max<std::int64_t>(0, there.used);
         window.regions.push_back({part.store->conf().region, used, false, part.answered});
@@ -292,8 +292,9 @@ void ask_regions(Acting& acting, AskedWindow& window) {
         return;
     }
     for (RegionPart& part : *window.elsewhere) {
-        part.asked.emplace<Read>().start(part.store->at(window.place.route), window.place.key,
-                                         Read::From::any_node, acting.expect_answer());
+        part.asked = &part.read;
+        part.read.start(part.store->at(window.place.route), window.place.key, Read::From::any_node,
+                        acting.expect_answer());
     }
 }
 
