@@ -59,6 +59,18 @@ TEST_F(WindowElsewhere, StaysWhereAClockThereIsAhead) {
     EXPECT_EQ(record.reset, end);
 }
 
+/// The clock of this machine is behind, and the region here has opened the next window.
+TEST_F(WindowElsewhere, GivesWayToTheNextOneThatIsOpenHere) {
+    EXPECT_EQ(told(36), 36);
+    Terms next = terms(100, now + 1'000);
+    next.proposed = end + period;
+    learn_elsewhere(record, next, {36, end});
+    EXPECT_EQ(record.used, 0) << "of the window of before";
+    EXPECT_EQ(record.reset, end + period);
+    learn_elsewhere(record, next, {13, end + period});
+    EXPECT_EQ(record.used, 13);
+}
+
 TEST_F(WindowElsewhere, IsEmptyWhereOnlyTheNextOneIsKnown) {
     EXPECT_EQ(told(50, 0, end + period), 0);
     EXPECT_EQ(record.reset, end);

@@ -176,22 +176,38 @@ void learn(WindowRecord& record, const Terms& terms, const Window& answer, Milli
     set_limit(record, terms.rate.limit);
 }
 
+namespace {
+
+/// Whether a window ends at least a period later than another one. Clocks are apart by whole periods there,
+/// while days by the local time end at other times in other zones.
+bool is_next(Millis reset, const Terms& terms, Millis other) noexcept {
+    return reset - other > terms.rate.period * 1000 / 12 * 11;
+}
+
+/// Whether the record is of the window that `terms` propose.
+bool is_open_elsewhere(const WindowRecord& record, const Terms& terms) noexcept {
+    return is_open(record, terms.rate.period, terms.now) && !is_next(terms.proposed, terms, record.reset);
+}
+
+}  // namespace
+
 Window window_elsewhere(const WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
     const Window none{0, terms.proposed};
     if (!is_open(answer, terms.rate.period, terms.now)) {
         return none;
     }
-    // A clock is ahead by whole periods. Days by the local time end at other times in other zones.
-    const Millis later = answer.reset - terms.proposed;
-    if (later <= terms.rate.period * 1000 / 12 * 11) {
+    if (is_next(terms.proposed, terms, answer.reset)) {
+        return none;
+    }
+    if (!is_next(answer.reset, terms, terms.proposed)) {
         return answer;
     }
-    return is_open(record, terms.rate.period, terms.now) ? Window{record.used, record.reset} : none;
+    return is_open_elsewhere(record, terms) ? Window{record.used, record.reset} : none;
 }
 
 void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& answer) noexcept {
     constexpr Millis most_lag = 2000;
-    const bool open = is_open(record, terms.rate.period, terms.now);
+    const bool open = is_open_elsewhere(record, terms);
     const Window told = window_elsewhere(record, terms, answer);
     if (told.used >= record.used || !open) {
         learn(record, terms, told);

@@ -68,11 +68,12 @@ void recall_elsewhere(Elsewhere& elsewhere, Millis freshness, Millis now) noexce
 }
 
 void learn_elsewhere(Elsewhere& elsewhere, Route route, Millis now) noexcept {
+    const Window here = elsewhere.here->asked->window();
     elsewhere.used = 0;
     for (RegionPart& part : elsewhere) {
         if (const Window* told = part.told()) {
             part.store->watch(route).answered();
-            elsewhere.used = add_used(elsewhere.used, part.window.learn(*told, now));
+            elsewhere.used = add_used(elsewhere.used, part.window.learn(*told, here, now));
             continue;
         }
         const auto record = part.window.recall(now);

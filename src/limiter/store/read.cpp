@@ -120,7 +120,7 @@ void ReadCommand::answered(Node& from, Delivery delivery, const Reply* reply) no
 void ReadCommand::learn_late(const Reply& reply) const noexcept {
     Window told;
     if (late.zone != nullptr && read_check(reply, told) == Fault::none) {
-        late.learn(told, now_millis());
+        late.learn(told, {}, now_millis());
     }
 }
 

@@ -1,11 +1,17 @@
 #include "limiter/store/remote_window.h"
 
+#include <algorithm>
+
 #include "limiter/zone.h"
 
 namespace rate_limit {
 
-Terms RemoteWindow::terms_at(Millis now) const noexcept {
-    return {rate, Truth::redis, propose_reset(kind, rate.period, now), now};
+/// Where the clock of this machine is behind, the region here may have opened the next window already, and
+/// that is the one that counts.
+Terms RemoteWindow::terms_at(const Window& here, Millis now) const noexcept {
+    const Millis proposed = propose_reset(kind, rate.period, now);
+    return {rate, Truth::redis, is_open(here, rate.period, now) ? std::max(here.reset, proposed) : proposed,
+            now};
 }
 
 std::optional<WindowRecord> RemoteWindow::recall(Millis now) const noexcept {
@@ -18,13 +24,13 @@ std::optional<WindowRecord> RemoteWindow::recall(Millis now) const noexcept {
 
 Window RemoteWindow::seen(const Window* answer, Millis now) const noexcept {
     const WindowRecord record = recall(now).value_or(WindowRecord{});
-    return answer != nullptr ? window_elsewhere(record, terms_at(now), *answer)
+    return answer != nullptr ? window_elsewhere(record, terms_at({}, now), *answer)
                              : Window{record.used, record.reset};
 }
 
-std::int64_t RemoteWindow::learn(const Window& answer, Millis now) const noexcept {
-    const Terms terms = terms_at(now);
-    std::int64_t used = is_open(answer, rate.period, now) ? answer.used : 0;
+std::int64_t RemoteWindow::learn(const Window& answer, const Window& here, Millis now) const noexcept {
+    const Terms terms = terms_at(here, now);
+    std::int64_t used = window_elsewhere({}, terms, answer).used;
     (void)zone->windows().update(id, now, [&](WindowRecord& record) {
         learn_elsewhere(record, terms, answer);
         used = record.used;

@@ -24,11 +24,12 @@ struct RemoteWindow {
     /// What is known of the window once this answer has come, without remembering it; null: none has come.
     Window seen(const Window* answer, Millis now) const noexcept;
 
-    /// Remembers an answer, and returns what is used by the copy then; without room by the answer.
-    std::int64_t learn(const Window& answer, Millis now) const noexcept;
+    /// Remembers an answer, and returns what is used by the copy then; without room by the answer. `here`:
+    /// the same window in the region here.
+    std::int64_t learn(const Window& answer, const Window& here, Millis now) const noexcept;
 
 private:
-    Terms terms_at(Millis now) const noexcept;
+    Terms terms_at(const Window& here, Millis now) const noexcept;
 };
 
 }  // namespace rate_limit
