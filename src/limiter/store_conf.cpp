@@ -122,17 +122,8 @@ bool join_region(StoreConf& region, StoreConf& home) {
     for (const ShardConf& shard : region.shards) {
         region.routes.add_shard(shard.name, shard.weight);
     }
-    region.read_from = home.read_from;
-    region.check_timeout = home.check_timeout;
-    region.charge_timeout = home.charge_timeout;
-    region.connect_timeout = home.connect_timeout;
-    region.fresh = home.fresh;
-    region.prefix = home.prefix;
-    region.digest = home.digest;
-    region.login = home.login;
-    region.sentinel_login = home.sentinel_login;
-    region.database = home.database;
-    region.encrypted = home.encrypted;
+    static_cast<StoreTerms&>(region) = home;
+    home.region_digest = xxh64(home.region, 0);
     region.home = &home;
     home.elsewhere.push_back(&region);
     return true;

@@ -96,16 +96,8 @@ struct ShardConf {
     PrimaryWarnings* warned = nullptr;
 };
 
-/// One rate_limit_redis block. Built when the configuration is read; outlives what this worker makes of it.
-struct StoreConf {
-    std::string name;
-
-    std::vector<NodeConf> sentinels;
-    std::vector<NodeConf> seeds;  // nodes of a cluster, which has one ShardConf for all; if this and
-                                  // `sentinels` are empty, all shards have their nodes in the configuration
-    std::vector<ShardConf> shards;
-    Routes routes;  // indexed like `shards`, whose names it refers to
-
+/// What a rate_limit_redis block says of all its servers, in all its regions.
+struct StoreTerms {
     /// Which of several replicas a read goes to.
     enum class ReadFrom : unsigned char {
         nearest,  ///< one of those that answer as quickly as any
@@ -122,7 +114,19 @@ struct StoreConf {
     Login login;
     Login sentinel_login;
     std::int64_t database = 0;
-    bool encrypted = false;       // its connections speak TLS
+    bool encrypted = false;  // its connections speak TLS
+};
+
+/// One rate_limit_redis block. Built when the configuration is read; outlives what this worker makes of it.
+struct StoreConf : StoreTerms {
+    std::string name;
+
+    std::vector<NodeConf> sentinels;
+    std::vector<NodeConf> seeds;  // nodes of a cluster, which has one ShardConf for all; if this and
+                                  // `sentinels` are empty, all shards have their nodes in the configuration
+    std::vector<ShardConf> shards;
+    Routes routes;  // indexed like `shards`, whose names it refers to
+
     bool resolves_again = false;  // whoever runs the limiter finds out where a name leads now
 
     bool used = false;  // some limit names it
@@ -130,6 +134,7 @@ struct StoreConf {
     // A store of several regions is the store of the region here, and has one more for each other region:
     // their shards have the same names and routes, are read, and never written.
     std::string region;                       // empty: it has none
+    std::uint64_t region_digest = 0;          // of the region here; other regions have it in their names
     std::vector<const StoreConf*> elsewhere;  // its other regions, in their order
     const StoreConf* home =
         nullptr;  // not null: it is another region of that store, and limits cannot name it
@@ -139,7 +144,7 @@ struct StoreConf {
 
     /// Which records of windows are of this route, and of this region.
     std::uint64_t window_digest(Route route) const noexcept {
-        return routes.digest_of(route) ^ (region.empty() ? 0 : xxh64(region, 0));
+        return routes.digest_of(route) ^ region_digest;
     }
 
     bool shares_overrides = false;            // with other machines

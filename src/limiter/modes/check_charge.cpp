@@ -110,6 +110,7 @@ protected:
     }
 };
 
+/// The store has no regions.
 class CheckChargeOfOneRegion final : public CheckCharge {};
 
 /// Reads the window in all regions, and charges the primary here. What other regions have used takes from the

@@ -76,8 +76,7 @@ void learn_elsewhere(Elsewhere& elsewhere, Route route, Millis now) noexcept {
             elsewhere.used = add_used(elsewhere.used, part.window.learn(*told, here, now));
             continue;
         }
-        const auto record = part.window.recall(now);
-        elsewhere.used = add_used(elsewhere.used, record ? record->used : 0);
+        elsewhere.used = add_used(elsewhere.used, part.window.seen(nullptr, now).used);
         if (part.failure != nullptr) {
             elsewhere.remembered = true;
             part.store->watch(route).remembered(part.failure);
