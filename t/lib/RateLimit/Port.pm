@@ -1,8 +1,8 @@
 package RateLimit::Port;
 
-# Free loopback ports below the range the kernel hands out for outgoing connections. Parallel tests are kept apart by a name of a
-# socket for each port, bound until the test and all that it has forked end. Such a name is of the network namespace, as ports
-# are, and no file: whoever is killed leaves nothing behind.
+# Free loopback ports above those that tools/run takes, and below the range the kernel hands out for outgoing connections.
+# Parallel tests are kept apart by a name of a socket for each port, bound until the test and all that it has forked end. Such a
+# name is of the network namespace, as ports are, and no file: whoever is killed leaves nothing behind.
 
 use v5.36;
 
@@ -12,7 +12,7 @@ use Socket;
 
 our @EXPORT = qw(free_port);
 
-use constant {FIRST => 20_000, COUNT => 12_000};
+use constant {FIRST => 24_000, COUNT => 8_000};
 
 my $next = ($$ * 37) % COUNT;
 my @claims;
