@@ -40,7 +40,8 @@ for my $uri (qw(/free /same)) {
     my $exempt = $client->response;
     shows $exempt, 304, {used => 0}, "$uri: an exempt request uses nothing";
     $nginx->travel('+20');
-    my $first = limits($nginx->get('/x', 'X-Key' => $uri));
+    # On the same connection: the exempt request has ended before nginx reads it.
+    my $first = limits($client->get('/x', 'X-Key' => $uri));
     cmp_ok $first->{reset}, '>=', limits($exempt)->{reset} + 10, 'the first charged one has a full period';
     wait_until { reset_of($uri) } what => 'its charge';
     is reset_of($uri), $first->{reset}, 'as it said';
