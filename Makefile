@@ -51,9 +51,9 @@ unexport NGINX
 module := $(BUILD)/$(NAME).so
 configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
-sources := $(wildcard src/*/*.cpp src/*/*/*.cpp)
+sources := $(wildcard src/*/*.cpp src/*/*/*.cpp src/*/*/*/*.cpp)
 rooms := $(sort $(patsubst %/,%,$(dir $(sources))))
-headers := $(wildcard src/*/*.h src/*/*/*.h)
+headers := $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
 # The sources of a room are compiled as one file, which takes a third of the time; `make lint` reads each by itself, and so finds what it
 # does not include. The static analyzer recognizes such a file by its name. The NOLINT in it is for clang-tidy, which does not like to see an
@@ -468,7 +468,7 @@ tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
 tidied_together := core counts machine redis limiter requests stores upkeep operator pages settings console others
 core_rooms := core core/body core/bucket core/limit core/table core/topology
 counts_rooms := core/counts core/text
-machine_rooms := core/machine core/overrides
+machine_rooms := core/machine core/machine/records core/machine/windows core/machine/workers core/overrides
 redis_rooms := redis redis/keys redis/topology
 limiter_rooms := limiter limiter/charges limiter/leases limiter/modes
 requests_rooms := limiter/overrides limiter/wire limiter/request

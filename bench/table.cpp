@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #include "core/machine/records.h"
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "core/table/process.h"
 
 namespace {

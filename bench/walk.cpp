@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/machine/note_walk.h"
 #include "core/machine/records.h"
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
+#include "core/machine/workers/note_walk.h"
 #include "core/table/process.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/machine/records.h"
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "core/slots/slots_account.h"
 
 namespace rate_limit::clocks_test {

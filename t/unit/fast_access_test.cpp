@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 #include "core/table/locked_access.h"
 #include "table_memory.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "core/machine/debt_record.h"
-#include "core/machine/tokens.h"
+#include "core/machine/records/debt_record.h"
+#include "core/machine/windows/tokens.h"
 
 namespace rate_limit {
 

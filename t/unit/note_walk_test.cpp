@@ -1,4 +1,4 @@
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/limit/clocks.h"
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
 #include "table_memory.h"
 
 namespace rate_limit::note_walk_test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 #include "table_memory.h"
 #include "threads.h"
 

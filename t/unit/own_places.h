@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/machine/worker_places.h"
+#include "core/machine/workers/worker_places.h"
 
 namespace rate_limit {
 

@@ -1,6 +1,6 @@
 // A machine's record of a penalty, the questions to Redis about it, and which of its answers are believed.
 
-#include "core/machine/penalty.h"
+#include "core/machine/records/penalty.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/machine/recent_ids.h"
+#include "core/machine/windows/recent_ids.h"
 
 #include <gtest/gtest.h>
 

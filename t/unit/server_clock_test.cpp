@@ -1,4 +1,4 @@
-#include "core/machine/server_clock.h"
+#include "core/machine/workers/server_clock.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "core/machine/used_up_windows.h"
+#include "core/machine/windows/used_up_windows.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 
 #include <cstdint>
 

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 #include "steps.h"
 #include "table_memory.h"
 

@@ -1,4 +1,4 @@
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "table_memory.h"
 #include "threads.h"
 

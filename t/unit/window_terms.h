@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 
 namespace rate_limit {
 

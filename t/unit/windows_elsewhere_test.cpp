@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "t/unit/window_terms.h"
 
 namespace rate_limit {

@@ -1,4 +1,4 @@
-#include "core/machine/worker_places.h"
+#include "core/machine/workers/worker_places.h"
 
 #include <memory>
 #include <set>

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/machine/confirmed.h"
+#include "core/machine/records/confirmed.h"
 #include "t/world/events.h"
 
 namespace rate_limit::world {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/machine/debt_record.h"
+#include "core/machine/records/debt_record.h"
 #include "t/worlds/strands.h"
 
 namespace rate_limit::world {

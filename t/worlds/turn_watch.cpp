@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 #include "limiter/charges/charges.h"
 
 namespace rate_limit::world {

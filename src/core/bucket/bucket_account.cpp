@@ -4,7 +4,7 @@
 
 #include "core/limit/clocks.h"
 
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 
 #include "core/limit/bucket.h"
 #include "core/limit/window.h"
-#include "core/machine/bucket_record.h"
+#include "core/machine/records/bucket_record.h"
 
 namespace rate_limit {
 

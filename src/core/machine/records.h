@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/machine/bucket_record.h"
-#include "core/machine/confirmed.h"
-#include "core/machine/penalty.h"
-#include "core/machine/reading.h"
-#include "core/machine/slots_record.h"
-#include "core/machine/window_record.h"
+#include "core/machine/records/bucket_record.h"
+#include "core/machine/records/confirmed.h"
+#include "core/machine/records/penalty.h"
+#include "core/machine/records/reading.h"
+#include "core/machine/records/slots_record.h"
+#include "core/machine/records/window_record.h"
 #include "core/table/table.h"
 
 namespace rate_limit {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/machine/records.h"
-#include "core/machine/worker_places.h"
+#include "core/machine/workers/worker_places.h"
 #include "core/slots/slots_account.h"
 
 namespace rate_limit {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/limit/window.h"
-#include "core/machine/slots_record.h"
+#include "core/machine/records/slots_record.h"
 
 namespace rate_limit {
 

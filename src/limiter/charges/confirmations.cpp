@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/confirmed.h"
+#include "core/machine/records/confirmed.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {

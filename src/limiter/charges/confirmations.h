@@ -16,8 +16,8 @@ namespace rate_limit {
 
 /// The counts that the primary of a shard has confirmed, of windows that only grow, and what its successor is
 /// told of them. Redis replicates asynchronously: the last charges that a primary has taken are lost with it.
-/// A machine remembers what it was last told of each window (core/machine/confirmed.h), and the first charge
-/// that a worker sends to another primary says it: the window there has so much at least, and then the
+/// A machine remembers what it was last told of each window (core/machine/records/confirmed.h), and the first
+/// charge that a worker sends to another primary says it: the window there has so much at least, and then the
 /// charge.
 ///
 /// Another primary is one that the topology names; a server at another address of a name; a node of a cluster

@@ -1,8 +1,8 @@
 #include "limiter/charges/giving_back.h"
 
 #include "core/bucket/bucket_account.h"
-#include "core/machine/reading.h"
-#include "core/machine/window_account.h"
+#include "core/machine/records/reading.h"
+#include "core/machine/windows/window_account.h"
 #include "limiter/loop.h"
 #include "limiter/zone.h"
 

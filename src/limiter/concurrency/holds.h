@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/machine/debt_record.h"
-#include "core/machine/note_walk.h"
+#include "core/machine/records/debt_record.h"
+#include "core/machine/workers/note_walk.h"
 #include "core/queue.h"
 #include "core/slots/shared_slots.h"
 #include "limiter/concurrency/entrance.h"

@@ -9,7 +9,7 @@
 #include "core/counts/running_counts.h"
 #include "core/limit/bucket.h"
 #include "core/limit/decision.h"
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 #include "core/overrides/override.h"
 #include "limiter/concurrency/entrance.h"
 #include "limiter/configuration.h"

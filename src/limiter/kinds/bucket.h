@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/machine/bucket_record.h"
+#include "core/machine/records/bucket_record.h"
 #include "limiter/kinds/kind.h"
 
 namespace rate_limit {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/limit/window.h"
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "limiter/kinds/kind.h"
 
 namespace rate_limit {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/bucket/bucket_tokens.h"
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "limiter/leases/reserve_command.h"
 #include "limiter/loop.h"
 #include "limiter/waits/shared_grant.h"
@@ -84,7 +84,7 @@ public:
     Queue<Seat> seats;           // first come first served
     std::int64_t unclaimed = 0;  // tokens that are for no seat yet
     bool ahead = false;          // it is sent also if no request waits for it
-    std::uint32_t pace = 0;      // of a window's batches, as core/machine/tokens.h has it
+    std::uint32_t pace = 0;      // of a window's batches, as core/machine/windows/tokens.h has it
     bool batch = false;          // the bucket's record says that it is on its way
     std::uint32_t events = 0;    // the record's, when this began
     Millis known = 0;            // and the end of its window; 0: it had none

@@ -4,7 +4,7 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/free_list.h"
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
 #include "limiter/charges/charges.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/store_conf.h"

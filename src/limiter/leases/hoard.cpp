@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/bucket/bucket_account.h"
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
 #include "limiter/charges/charges.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/leases/fetch.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/bucket/bucket_tokens.h"
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 #include "limiter/charges/demand.h"
 #include "limiter/charges/shard_counters.h"
 #include "limiter/loop.h"

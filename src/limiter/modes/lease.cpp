@@ -1,4 +1,4 @@
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/limit/rate.h"
-#include "core/machine/window_account.h"
+#include "core/machine/windows/window_account.h"
 #include "core/table/window_id.h"
 
 namespace rate_limit {

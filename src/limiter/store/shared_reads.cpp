@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/machine/reading.h"
+#include "core/machine/records/reading.h"
 #include "limiter/loop.h"
 #include "limiter/store/read.h"
 #include "limiter/store/shard.h"

@@ -32,7 +32,7 @@ private:
 
 /// The reads of windows of one store for reports: at most one of a window at a time on this machine, and at
 /// most one a second is answered; all reports that want the same wait for it, or take its reading (see
-/// core/machine/reading.h). Nothing else is written, here or in Redis.
+/// core/machine/records/reading.h). Nothing else is written, here or in Redis.
 class SharedReads {
 public:
     /// `check_timeout` in milliseconds.

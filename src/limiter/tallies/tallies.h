@@ -9,7 +9,7 @@
 
 #include "core/counts/running_counts.h"
 #include "core/limit/decision.h"
-#include "core/machine/recent_ids.h"
+#include "core/machine/windows/recent_ids.h"
 #include "core/table/eviction.h"
 #include "limiter/configuration.h"
 #include "limiter/counters.h"

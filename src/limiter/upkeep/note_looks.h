@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/limit/window.h"
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 #include "limiter/log_throttle.h"
 
 namespace rate_limit {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 #include "core/overrides/known_overrides.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/configuration.h"

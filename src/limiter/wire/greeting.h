@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/machine/server_clock.h"
+#include "core/machine/workers/server_clock.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/command.h"
 #include "limiter/wire/held_data.h"

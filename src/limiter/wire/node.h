@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/machine/server_clock.h"
+#include "core/machine/workers/server_clock.h"
 #include "core/nearness.h"
 #include "core/topology/topology.h"
 #include "limiter/loop.h"

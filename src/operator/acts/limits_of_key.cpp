@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine/penalty.h"
+#include "core/machine/records/penalty.h"
 #include "limiter/client_id.h"
 #include "limiter/overrides/effect.h"
 #include "limiter/zone.h"

@@ -1,4 +1,4 @@
-#include "core/machine/debt_record.h"
+#include "core/machine/records/debt_record.h"
 
 namespace rate_limit {
 

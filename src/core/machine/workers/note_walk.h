@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/machine/debt_record.h"
-#include "core/machine/shared_walk.h"
+#include "core/machine/records/debt_record.h"
+#include "core/machine/workers/shared_walk.h"
 
 namespace rate_limit {
 

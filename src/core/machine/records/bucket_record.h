@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/limit/bucket.h"
-#include "core/machine/record.h"
+#include "core/machine/records/record.h"
 
 namespace rate_limit {
 

@@ -6,7 +6,7 @@
 
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 
 namespace rate_limit {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/limit/window.h"
-#include "core/machine/record.h"
+#include "core/machine/records/record.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/machine/record.h"
+#include "core/machine/records/record.h"
 
 namespace rate_limit {
 

@@ -1,4 +1,4 @@
-#include "core/machine/shared_walk.h"
+#include "core/machine/workers/shared_walk.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "core/limit/window.h"
-#include "core/machine/window_account.h"
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
+#include "core/machine/windows/window_account.h"
 
 namespace rate_limit {
 

@@ -1,7 +1,7 @@
-#include "core/machine/note_walk.h"
+#include "core/machine/workers/note_walk.h"
 
 #include "core/limit/clocks.h"
-#include "core/machine/tokens.h"
+#include "core/machine/windows/tokens.h"
 
 namespace rate_limit {
 

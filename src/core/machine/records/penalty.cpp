@@ -1,4 +1,4 @@
-#include "core/machine/penalty.h"
+#include "core/machine/records/penalty.h"
 
 #include <algorithm>
 #include <cstring>

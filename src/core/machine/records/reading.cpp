@@ -1,4 +1,4 @@
-#include "core/machine/reading.h"
+#include "core/machine/records/reading.h"
 
 #include "core/limit/clocks.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/limit/clocks.h"
 #include "core/limit/window.h"
-#include "core/machine/record.h"
+#include "core/machine/records/record.h"
 
 namespace rate_limit {
 

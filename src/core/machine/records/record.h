@@ -20,8 +20,8 @@ enum class Truth : std::uint8_t {
 /// The most answers in a row that a record counts.
 constexpr std::uint32_t max_same_answers = 4;
 
-/// How large batches of tokens are: see core/machine/tokens.h; and of a bucket, which begins with start_pace,
-/// core/bucket/bucket_tokens.h.
+/// How large batches of tokens are: see core/machine/windows/tokens.h; and of a bucket, which begins with
+/// start_pace, core/bucket/bucket_tokens.h.
 constexpr std::uint32_t start_pace = 16;
 constexpr std::uint32_t max_pace = 31;
 

@@ -1,4 +1,4 @@
-#include "core/machine/confirmed.h"
+#include "core/machine/records/confirmed.h"
 
 #include <algorithm>
 

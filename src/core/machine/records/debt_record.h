@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/limit/bucket.h"
-#include "core/machine/window_record.h"
+#include "core/machine/records/window_record.h"
 #include "core/table/table.h"
 
 namespace rate_limit {

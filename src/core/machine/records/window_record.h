@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/limit/rate.h"
-#include "core/machine/record.h"
+#include "core/machine/records/record.h"
 
 namespace rate_limit {
 
@@ -60,7 +60,7 @@ struct [[gnu::may_alias]] WindowRecord {
     Truth truth : 1;
     bool confirmed : 1;      ///< false: the reset is this machine's proposal
     bool fetching : 1;       ///< a worker fetches tokens ahead
-    std::uint32_t pace : 5;  ///< of batches: see core/machine/tokens.h; outlives the window
+    std::uint32_t pace : 5;  ///< of batches: see core/machine/windows/tokens.h; outlives the window
     RecordKind kind : 3;
 };
 static_assert(sizeof(WindowRecord) == sizeof(Record), "a record");
