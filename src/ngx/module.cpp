@@ -10,7 +10,7 @@
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/upkeep/upkeep.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 #include "ngx/base/zone_memory.h"
 #include "ngx/conf/body_field.h"
 #include "ngx/conf/conf.h"

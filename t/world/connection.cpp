@@ -1,4 +1,4 @@
-#include "limiter/wire/connection.h"
+#include "limiter/wire/connection/connection.h"
 
 #include <deque>
 #include <utility>

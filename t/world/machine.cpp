@@ -14,7 +14,7 @@
 #include "limiter/store/store.h"
 #include "limiter/tallies/tallies.h"
 #include "limiter/upkeep/upkeep.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 
 namespace rate_limit::world {
 

@@ -11,7 +11,7 @@
 #include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {
 

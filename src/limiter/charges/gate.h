@@ -7,7 +7,7 @@
 #include "core/pacing.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/loop.h"
-#include "limiter/wire/server_log.h"
+#include "limiter/wire/health/server_log.h"
 #include "redis/reply.h"
 
 namespace rate_limit {

@@ -6,8 +6,8 @@
 
 #include "limiter/charges/replicas.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/node.h"
-#include "limiter/wire/retired_nodes.h"
+#include "limiter/wire/node/node.h"
+#include "limiter/wire/node/retired_nodes.h"
 
 namespace rate_limit {
 

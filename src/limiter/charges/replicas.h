@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "limiter/store_conf.h"
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 
 namespace rate_limit {
 

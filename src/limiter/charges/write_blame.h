@@ -1,7 +1,7 @@
 #pragma once
 
 #include "limiter/charges/charges.h"
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 #include "redis/decode.h"
 
 namespace rate_limit {

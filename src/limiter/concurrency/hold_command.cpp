@@ -1,6 +1,6 @@
 #include "limiter/concurrency/hold_command.h"
 
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 
 namespace rate_limit {
 

@@ -7,7 +7,7 @@
 #include "core/table/window_id.h"
 #include "limiter/concurrency/entrance.h"
 #include "limiter/waits/deadlines.h"
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 #include "redis/command.h"
 #include "redis/script_reply.h"
 

@@ -7,7 +7,7 @@
 #include "core/limit/window.h"
 #include "limiter/charges/demand.h"
 #include "limiter/charges/losses.h"
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {
 

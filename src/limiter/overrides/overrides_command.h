@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {
 

@@ -4,7 +4,7 @@
 
 #include "core/free_list.h"
 #include "limiter/store/shard.h"
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {
 

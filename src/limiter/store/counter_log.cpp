@@ -12,7 +12,7 @@
 #include "limiter/store/store.h"
 #include "limiter/store_conf.h"
 #include "limiter/tallies/tallies.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 #include "limiter/worker.h"
 #include "limiter/zone.h"
 #include "redis/keys/shard_choice.h"

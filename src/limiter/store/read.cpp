@@ -6,7 +6,7 @@
 
 #include "core/free_list.h"
 #include "limiter/store/shard.h"
-#include "limiter/wire/script_command.h"
+#include "limiter/wire/node/script_command.h"
 #include "redis/decode.h"
 
 namespace rate_limit {

@@ -4,7 +4,7 @@
 
 #include "limiter/counters.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/server_log.h"
+#include "limiter/wire/health/server_log.h"
 
 namespace rate_limit {
 

@@ -9,7 +9,7 @@
 #include "limiter/concurrency/holds.h"
 #include "limiter/leases/fetches.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/command_sample.h"
+#include "limiter/wire/node/command_sample.h"
 
 namespace rate_limit {
 

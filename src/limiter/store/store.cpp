@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "limiter/configuration.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 #include "redis/keys/routes.h"
 #include "redis/topology/redirect.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/free_list.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 
 namespace rate_limit {
 

@@ -10,9 +10,9 @@
 #include "limiter/loop.h"
 #include "limiter/topology/sentinel_query.h"
 #include "limiter/topology/topology_source.h"
-#include "limiter/wire/node.h"
-#include "limiter/wire/retired_nodes.h"
-#include "limiter/wire/server_log.h"
+#include "limiter/wire/health/server_log.h"
+#include "limiter/wire/node/node.h"
+#include "limiter/wire/node/retired_nodes.h"
 
 namespace rate_limit {
 

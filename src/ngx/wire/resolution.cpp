@@ -1,4 +1,4 @@
-#include "limiter/wire/addresses.h"
+#include "limiter/wire/connection/addresses.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "limiter/wire/connection.h"
+#include "limiter/wire/connection/connection.h"
 #include "ngx/base/ngx.h"
 #include "ngx/redis_block/store_block.h"
 #include "ngx/wire/tls_stream.h"

@@ -8,7 +8,7 @@
 #include "core/text/figure_text.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/store/region_watch.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 #include "limiter/zone.h"
 #include "operator/serving.h"
 

@@ -13,7 +13,7 @@
 #include "limiter/configuration.h"
 #include "limiter/counters.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 #include "operator/figures/columns.h"
 
 namespace rate_limit {

@@ -1,4 +1,4 @@
-#include "limiter/wire/greeting.h"
+#include "limiter/wire/connection/greeting.h"
 
 #include <cinttypes>
 

@@ -1,4 +1,4 @@
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 
 #include <algorithm>
 #include <utility>

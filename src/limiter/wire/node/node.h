@@ -13,13 +13,13 @@
 #include "core/topology/topology.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/addresses.h"
 #include "limiter/wire/command.h"
-#include "limiter/wire/command_sample.h"
-#include "limiter/wire/connection_room.h"
+#include "limiter/wire/connection/addresses.h"
+#include "limiter/wire/connection/connection_room.h"
+#include "limiter/wire/connection/line.h"
 #include "limiter/wire/guide.h"
-#include "limiter/wire/line.h"
-#include "limiter/wire/node_health.h"
+#include "limiter/wire/health/node_health.h"
+#include "limiter/wire/node/command_sample.h"
 #include "redis/decode.h"
 
 namespace rate_limit {

@@ -1,4 +1,4 @@
-#include "limiter/wire/held_data.h"
+#include "limiter/wire/connection/held_data.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "limiter/wire/command_sample.h"
+#include "limiter/wire/node/command_sample.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "limiter/wire/line.h"
+#include "limiter/wire/connection/line.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "limiter/wire/command.h"
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 #include "redis/script_reply.h"
 
 namespace rate_limit {

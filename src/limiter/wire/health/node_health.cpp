@@ -1,4 +1,4 @@
-#include "limiter/wire/node_health.h"
+#include "limiter/wire/health/node_health.h"
 
 #include <utility>
 

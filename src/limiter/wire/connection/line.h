@@ -11,9 +11,9 @@
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
 #include "limiter/wire/command.h"
-#include "limiter/wire/connection.h"
-#include "limiter/wire/greeting.h"
-#include "limiter/wire/node_health.h"
+#include "limiter/wire/connection/connection.h"
+#include "limiter/wire/connection/greeting.h"
+#include "limiter/wire/health/node_health.h"
 #include "redis/command.h"
 #include "redis/reply.h"
 

@@ -9,8 +9,8 @@
 #include "core/pacing.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
-#include "limiter/wire/board_entry.h"
-#include "limiter/wire/server_log.h"
+#include "limiter/wire/health/board_entry.h"
+#include "limiter/wire/health/server_log.h"
 #include "redis/decode.h"
 
 namespace rate_limit {

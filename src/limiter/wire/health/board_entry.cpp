@@ -1,4 +1,4 @@
-#include "limiter/wire/board_entry.h"
+#include "limiter/wire/health/board_entry.h"
 
 #include "limiter/zone.h"
 #include "redis/keys/shard_choice.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "limiter/loop.h"
-#include "limiter/wire/node.h"
+#include "limiter/wire/node/node.h"
 
 namespace rate_limit {
 

@@ -1,4 +1,4 @@
-#include "limiter/wire/server_log.h"
+#include "limiter/wire/health/server_log.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -1,4 +1,4 @@
-#include "limiter/wire/connection_room.h"
+#include "limiter/wire/connection/connection_room.h"
 
 #include <algorithm>
 #include <utility>
