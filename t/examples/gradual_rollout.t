@@ -31,8 +31,8 @@ $nginx->stop;
 
 my @log = split /\n/, read_text($nginx->folder . '/limits.log');
 is scalar(grep { / decision=REJECTED used=100\/100 shard=[ab] store_time=\d+\.\d{3}$/ } @log), 2 * $rejected, 'the log has each rejection';
-is scalar(grep { / 200 limit=api decision=REJECTED_DRY_RUN / } @log), 2 * $passed, 'each request that would have been rejected';
-is scalar(grep { / 200 limit=api decision=PASSED used=1\/100 / } @log), 1, 'and the one that passed';
+is scalar(grep { / 200 id=[0-9a-f]{16} limit=api decision=REJECTED_DRY_RUN / } @log), 2 * $passed, 'each request that would have been rejected';
+is scalar(grep { / 200 id=[0-9a-f]{16} limit=api decision=PASSED used=1\/100 / } @log), 1, 'and the one that passed';
 is_deeply [map { $_->hash('rl:api/60:client-1')->{used} } $shards->primaries], [100, 100], 'nobody over the limit is charged';
 
 done;
