@@ -1,46 +1,11 @@
 #include "core/body/string_reader.h"
 
-#include <cstring>
-
+#include "core/body/plain_end.h"
 #include "core/decimal.h"
 
 namespace rate_limit {
 
 namespace {
-
-constexpr std::uint64_t each = 0x0101010101010101U;
-constexpr std::uint64_t highest = 0x80 * each;
-
-/// The result is not 0 where one of the eight bytes is 0.
-constexpr std::uint64_t zeros(std::uint64_t word) noexcept {
-    return (word - each) & ~word & highest;
-}
-
-/// The result is not 0 where one of the eight bytes ends a plain part of a string: a quote, a backslash, a
-/// control. The lowest bit is of the first such byte, where bytes begin with the lowest.
-constexpr std::uint64_t ends_plain(std::uint64_t word) noexcept {
-    return zeros(word ^ '"' * each) | zeros(word ^ '\\' * each) | ((word - 0x20 * each) & ~word & highest);
-}
-
-constexpr bool lowest_first = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-
-/// The first byte that ends a plain part, or `end`.
-const char* find_plain_end(const char* at, const char* end) noexcept {
-    for (; end - at >= 8; at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, at, sizeof word);
-        if (const std::uint64_t ends = ends_plain(word); ends != 0) {
-            if (!lowest_first) {
-                break;
-            }
-            return at + __builtin_ctzll(ends) / 8;
-        }
-    }
-    while (at != end && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20) {
-        ++at;
-    }
-    return at;
-}
 
 /// The byte that a letter behind a backslash stands for; 0: none.
 char escaped(char letter) noexcept {

@@ -22,8 +22,10 @@ bool was_asked(const Node& node, const Node* const* asked, std::size_t count) no
 Node* least_loaded(const std::vector<Node*>& nodes, Fitness least, std::size_t turn, const Node* const* asked,
                    std::size_t count) noexcept {
     Node* best = nullptr;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        Node& node = *nodes[(turn + i) % nodes.size()];
+    std::size_t at = nodes.size() > 1 ? turn % nodes.size() : 0;
+    for (std::size_t left = nodes.size(); left != 0; --left) {
+        Node& node = *nodes[at];
+        at = at + 1 == nodes.size() ? 0 : at + 1;
         const bool fit = least == Fitness::ready ? node.ready() : node.usable();
         const bool answers = least == Fitness::even_refusing || node.answers_reads();
         if (!fit || !answers || was_asked(node, asked, count)) {

@@ -161,8 +161,11 @@ std::optional<Deadlines::Wait> Read::hedge_after(const Node& node) const noexcep
     const Deadlines& deadlines = shard_->deadlines();
     const std::uint64_t takes = node.answer_time().smoothed().value_or(0);
     const auto wait = deadlines.wait_of(static_cast<Msec>((3 * takes + 1999) / 1000));
+    if (!shard_->nodes().reads_spread()) {
+        return wait;
+    }
     const auto third = deadlines.wait_within(deadlines.check_timeout() / 3);
-    return shard_->nodes().reads_spread() && third ? std::min(wait.value_or(*third), *third) : wait;
+    return third ? std::min(wait.value_or(*third), *third) : wait;
 }
 
 /// The node that is asked next, or null. One that refuses reads says why, or answers again, or of this key.

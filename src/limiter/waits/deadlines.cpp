@@ -2,28 +2,27 @@
 
 #include <algorithm>
 
+#include "core/wait_steps.h"
 #include "limiter/turn_clock.h"
 
 namespace rate_limit {
 
-/// Those but the first are 2 and 3 ms, and so on, each twice as long as the last but one.
-Deadlines::Deadlines(Msec check_timeout, Owner& owner) noexcept : owner_(owner), waits_{check_timeout, 2, 3} {
-    for (Wait wait = 3; wait < waits; ++wait) {
-        waits_[wait] = 2 * waits_[wait - 2];
+Deadlines::Deadlines(Msec check_timeout, Owner& owner) noexcept : owner_(owner), waits_{check_timeout} {
+    for (Wait wait = 1; wait < waits; ++wait) {
+        waits_[wait] = length_of_step(wait);
     }
+}
+
+std::optional<Deadlines::Wait> Deadlines::if_shorter(Wait wait) const noexcept {
+    return wait < waits && waits_[wait] < waits_[whole] ? std::optional(wait) : std::nullopt;
 }
 
 std::optional<Deadlines::Wait> Deadlines::wait_of(Msec least) const noexcept {
-    const auto found = std::lower_bound(waits_.begin() + 1, waits_.end(), least);
-    if (found == waits_.end() || *found >= waits_[whole]) {
-        return {};
-    }
-    return static_cast<Wait>(found - waits_.begin());
+    return if_shorter(step_of_at_least(least));
 }
 
 std::optional<Deadlines::Wait> Deadlines::wait_within(Msec most) const noexcept {
-    const auto after = std::upper_bound(waits_.begin() + 2, waits_.end(), most);
-    return wait_of(*(after - 1));
+    return if_shorter(std::min(step_of_at_most(most), waits - 1));
 }
 
 /// How many milliseconds are left to one in this queue.

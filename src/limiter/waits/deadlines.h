@@ -33,7 +33,7 @@ private:
 /// it had started later.
 class Deadlines {
 public:
-    /// The number of a queue. But for `whole`, a greater one is of a longer wait.
+    /// The number of a queue. But for `whole`, it is that of core/wait_steps.h.
     using Wait = std::size_t;
 
     /// That of check_timeout.
@@ -76,6 +76,7 @@ private:
     using Waiting = Queue<Deadline>;
     static constexpr std::size_t waits = 24;
 
+    std::optional<Wait> if_shorter(Wait wait) const noexcept;
     void judge() noexcept;
     void put_off(Msec now, Msec most) noexcept;
     void pass(Msec now) noexcept;
