@@ -155,6 +155,31 @@ bool TlsStream::expect(ngx_connection_t& connection) noexcept {
     return SSL_set1_host(ssl, peer_.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, peer_.c_str()) == 1;
 }
 
+/// Where another remedy helps than a certificate that is right, and valid now, this names it.
+void TlsStream::tell_unfit(long verdict) noexcept {
+    const char* remedy = "";
+    switch (verdict) {
+        case X509_V_ERR_HOSTNAME_MISMATCH:
+        case X509_V_ERR_IP_ADDRESS_MISMATCH:
+            remedy = "; it has to be for \"%s\"";
+            break;
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+        case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+            remedy = "; name its authority in \"ssl_trusted_certificate\"";
+            break;
+        default:
+            break;
+    }
+    auto* const first = reinterpret_cast<u_char*>(failure_);
+    auto* const last = first + sizeof failure_ - 1;
+    u_char* const end =
+        ngx_slprintf(first, last, "certificate verify failed: %s", X509_verify_cert_error_string(verdict));
+    *ngx_slprintf(end, last, remedy, peer_.c_str()) = '\0';
+}
+
 TlsStream::Handshake TlsStream::finish_handshake(ngx_connection_t& connection) noexcept {
     const long verdict = conf_.verify ? SSL_get_verify_result(connection.ssl->connection) : X509_V_OK;
     if (connection.ssl->handshaked && verdict == X509_V_OK) {
@@ -162,10 +187,7 @@ TlsStream::Handshake TlsStream::finish_handshake(ngx_connection_t& connection) n
         return Handshake::done;
     }
     if (verdict != X509_V_OK) {
-        auto* const end = ngx_snprintf(reinterpret_cast<u_char*>(failure_), sizeof failure_ - 1,
-                                       "certificate verify failed: %s; it has to be for \"%s\"",
-                                       X509_verify_cert_error_string(verdict), peer_.c_str());
-        *end = '\0';
+        tell_unfit(verdict);
     }
     ERR_clear_error();
     return Handshake::failed;

@@ -48,6 +48,7 @@ private:
     static void keep_session(ngx_connection_t* connection) noexcept;
 
     bool expect(ngx_connection_t& connection) noexcept;
+    void tell_unfit(long verdict) noexcept;
     void resume_session(ngx_connection_t& connection) noexcept;
     void forget_session() noexcept;
 

@@ -10,7 +10,7 @@ my @sentinels = $set->sentinels;
 my %case = (
     'a wrong password' => {
         block => ['mymaster', 'sentinel_username other; sentinel_password wrong;'],
-        log   => qr/sentinel \S+ of "main" is down: .*WRONGPASS/,
+        log   => qr/sentinel \S+ of "main" is down: auth: see sentinel_username and sentinel_password \(.*WRONGPASS/,
         mend  => sub { $_->cmd('ACL', 'SETUSER', 'other', '>wrong') for @sentinels },
     },
     'no right to ask' => {

@@ -193,7 +193,7 @@ void Greeting::reject(std::string_view command, const Reply& reply) noexcept {
     const Fault fault = fault_of(reply);
     health_.count_error(fault, command, reply);
     words_ = server_words(command, reply.text_view());
-    owner_.give_up(explain(fault));
+    owner_.give_up(health_.explain(fault));
 }
 
 void Greeting::take_pong(const Reply& reply) noexcept {

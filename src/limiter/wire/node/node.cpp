@@ -191,7 +191,7 @@ Blame Node::blame(Fault fault, std::string_view command, const Reply& reply, Acc
         return Blame::command;
     }
     if (usable()) {
-        suspend(explain(fault), server_words(command, reply.text_view()));
+        suspend(health_.explain(fault), server_words(command, reply.text_view()));
     }
     return Blame::node;
 }
@@ -295,9 +295,9 @@ void Node::on_refused(Line& line, Fault fault, std::string_view command, const R
     if (!is(line_, line)) {
         return;
     }
-    suspend(explain(fault), server_words(command, reply.text_view()));
+    suspend(health_.explain(fault), server_words(command, reply.text_view()));
     if (often && line_->unanswered() == 0) {
-        line_->close(explain(fault));  // its address may lead to another server by now
+        line_->close(health_.explain(fault));  // its address may lead to another server by now
     }
 }
 
