@@ -36,7 +36,8 @@ constexpr bool have_texts() noexcept {
     }
     return true;
 }
-static_assert(have_texts(), "each script has its file in lua/");
+static_assert(std::size(sources) == script_count && have_texts(),
+              "each script has its file in lua/, and each file its line");
 
 /// Should the library fail, the digest is one that no server knows: NOSCRIPT then brings the text.
 Script make_script(const char* file) noexcept {

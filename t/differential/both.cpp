@@ -207,10 +207,14 @@ void Both::advance(Micros by) {
     real_.set_clock(clock_);
 }
 
-std::optional<std::int64_t> Both::stored_number(KeyId key, std::string_view field) {
+const std::string* Both::stored_text(KeyId key, std::string_view field) {
     const Value* value = simulated().databases()[0].find(name(key));
     const auto* hash = value != nullptr ? std::get_if<Hash>(&value->content) : nullptr;
-    const std::string* text = hash != nullptr ? hash->find(field) : nullptr;
+    return hash != nullptr ? hash->find(field) : nullptr;
+}
+
+std::optional<std::int64_t> Both::stored_number(KeyId key, std::string_view field) {
+    const std::string* text = stored_text(key, field);
     std::int64_t number = 0;
     return text != nullptr && read_integer(*text, number) ? std::optional(number) : std::nullopt;
 }

@@ -17,7 +17,7 @@
 namespace rate_limit::world {
 
 /// Which keys are there, and for what.
-enum class Kind : unsigned char { window, crowd, bucket, slots };
+enum class Kind : unsigned char { window, crowd, bucket, slots, overrides };
 
 using KeyId = std::uint64_t;
 
@@ -25,8 +25,8 @@ struct Keys {
     KeyId first;
     std::int64_t count;
 };
-constexpr std::array<Keys, 4> keys_of_kind{{{0, 20}, {20, 3}, {23, 14}, {37, 10}}};
-constexpr KeyId key_count = 47;
+constexpr std::array<Keys, 5> keys_of_kind{{{0, 20}, {20, 3}, {23, 14}, {37, 10}, {47, 4}}};
+constexpr KeyId key_count = 51;
 
 std::string encoded(const std::vector<std::string>& words);
 
@@ -78,7 +78,9 @@ public:
     /// Between batches.
     void advance(Micros by);
 
-    /// The number in a field of a hash, as the simulated server has it.
+    /// The text in a field of a hash, as the simulated server has it until the next command; null where there
+    /// is none. And the same as a number.
+    const std::string* stored_text(KeyId key, std::string_view field);
     std::optional<std::int64_t> stored_number(KeyId key, std::string_view field);
 
     /// How long a key lives; below 0 where it does not expire, or is not there.

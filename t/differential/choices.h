@@ -1,5 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+
+#include "redis/script.h"
 #include "t/differential/both.h"
 
 namespace rate_limit::world {
@@ -12,6 +16,33 @@ void send_refund(Both& both);
 void send_reserve(Both& both);
 void send_bucket(Both& both);
 void send_hold(Both& both);
+void send_overrides(Both& both);
+void send_penalty(Both& both);
+
+struct Choice {
+    ScriptName script;
+    void (*send)(Both& both);
+};
+
+/// Each script, in the order of its names.
+constexpr std::array<Choice, script_count> choices{{{ScriptName::charge, send_charge},
+                                                    {ScriptName::repair, send_repair},
+                                                    {ScriptName::reserve, send_reserve},
+                                                    {ScriptName::refund, send_refund},
+                                                    {ScriptName::bucket, send_bucket},
+                                                    {ScriptName::hold, send_hold},
+                                                    {ScriptName::overrides, send_overrides},
+                                                    {ScriptName::penalty, send_penalty}}};
+
+constexpr bool has_each_script() noexcept {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        if (choices[i].script != static_cast<ScriptName>(i) || choices[i].send == nullptr) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(has_each_script(), "each script is called");
 
 /// One of the plain commands that the module sends.
 void send_plain(Both& both);

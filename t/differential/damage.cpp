@@ -1,6 +1,7 @@
 #include <array>
 #include <string>
 
+#include "redis/script_reply.h"
 #include "t/differential/choices.h"
 
 namespace rate_limit::world {
@@ -41,6 +42,12 @@ Millis choose_time(Both& both) {
     constexpr std::array<Millis, 8> ahead{0, 0, 61'000, 70'000, 90'000, 120'000, 3'660'000, 86'460'000};
     return both.now() + both.chance().one_of(ahead) * (both.chance().percent(90) ? 1 : -1) +
            both.chance().between(-1, 1);
+}
+
+/// The end of a penalty, or the latest that a script believes.
+Millis choose_until(Both& both) {
+    return both.chance().percent(50) ? choose_time(both)
+                                     : both.now() + longest_penalty + 60'000 + both.chance().between(-1, 1);
 }
 
 std::string choose_number_text(Both& both) {
@@ -100,8 +107,10 @@ std::string choose_bytes(Both& both) {
     const Nanos instant = both.clock() * 1000 + (chance.percent(50) ? wide : chance.between(-wide, 3 * wide));
     const auto at = chance.percent(5) ? chance.bits() >> 33 : static_cast<std::uint64_t>(instant);
     const std::uint64_t full_at = at | (chance.percent(80) ? sign : 0);
-    return bytes_of_word(full_at) + bytes_of_word(static_cast<std::uint64_t>(chance.one_of(longest))) +
-           bytes_of_word(chance.bits());
+    const std::string bytes = bytes_of_word(full_at) +
+                              bytes_of_word(static_cast<std::uint64_t>(chance.one_of(longest))) +
+                              bytes_of_word(chance.bits());
+    return chance.percent(60) ? bytes : bytes + bytes_of_word(static_cast<std::uint64_t>(choose_until(both)));
 }
 
 void set_field(Both& both, KeyId key, const std::string& field, const std::string& text) {
@@ -111,7 +120,7 @@ void set_field(Both& both, KeyId key, const std::string& field, const std::strin
 void break_window(Both& both) {
     Chance& chance = both.chance();
     const KeyId key = both.choose(chance.percent(10) ? Kind::crowd : Kind::window);
-    switch (chance.below(6)) {
+    switch (chance.below(8)) {
         case 0:
             return set_field(both, key, "used", chance.one_of(odd_texts));
         case 1:
@@ -121,6 +130,10 @@ void break_window(Both& both) {
         case 3:
             return set_field(both, key, "used", choose_number_text(both));
         case 4:
+            return set_field(both, key, "until", chance.one_of(odd_texts));
+        case 5:
+            return set_field(both, key, "until", std::to_string(choose_until(both)));
+        case 6:
             return set_field(both, key, chance.percent(10) ? "foreign" : "g:", choose_triple(both, key));
         default: {
             const std::string me = "machine-" + std::to_string(chance.below(5)) + ".1234";
@@ -168,6 +181,20 @@ void break_slots(Both& both) {
     set_field(both, key, both.chance().one_of(machines), choose_triple(both, key));
 }
 
+void break_overrides(Both& both) {
+    constexpr std::array<const char*, 3> others{"a/", "e/", ""};
+    Chance& chance = both.chance();
+    const KeyId key = both.choose(Kind::overrides);
+    if (chance.percent(10)) {
+        both.send(key, {"SET", Both::name(key), "x"});
+    } else if (chance.percent(50)) {
+        set_field(both, key, "version",
+                  chance.percent(50) ? chance.one_of(odd_texts) : choose_number_text(both));
+    } else {
+        set_field(both, key, chance.one_of(others), chance.one_of(odd_texts));
+    }
+}
+
 void change_expiry(Both& both) {
     Chance& chance = both.chance();
     const auto key = static_cast<KeyId>(chance.below(key_count));
@@ -203,8 +230,10 @@ void send_damage(Both& both) {
         break_bucket(both);
     } else if (choice < 60) {
         put_hash_for_bucket(both);
-    } else if (choice < 80) {
+    } else if (choice < 75) {
         break_slots(both);
+    } else if (choice < 80) {
+        break_overrides(both);
     } else if (choice < 93) {
         change_expiry(both);
     } else {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 
 #include "t/differential/choices.h"
 #include "t/differential/cluster.h"
@@ -26,17 +27,6 @@ using namespace rate_limit::world;
 constexpr std::int64_t calls_of_each = 100'000;
 constexpr std::int64_t most_in_a_batch = 32;
 constexpr std::int64_t batches_between_states = 40;
-
-struct Choice {
-    const char* script;
-    void (*send)(Both& both);
-};
-constexpr std::array<Choice, 6> choices{{{"charge", send_charge},
-                                         {"repair", send_repair},
-                                         {"refund", send_refund},
-                                         {"reserve", send_reserve},
-                                         {"bucket", send_bucket},
-                                         {"hold", send_hold}}};
 
 /// Until some window ends, or its key, or just after that. Nothing where that is over, or far away.
 Micros step_to_edge(Both& both) {
@@ -61,6 +51,20 @@ Micros choose_step(Both& both) {
         return chance.below(300'000);
     }
     return chance.below(choice < 98 ? 8'000'000 : choice < 99 ? 100'000'000 : 2'000'000'000);
+}
+
+/// Whether each choice calls its script.
+bool calls_each_script(Both& both) {
+    for (const Choice& choice : choices) {
+        choice.send(both);
+        const std::string_view called = both.writer().encoded().name;
+        const char* const file = script(choice.script).file;
+        if (called != file) {
+            std::printf("what is to call %s calls %s\n", file, both.writer().encoded().name);
+            return false;
+        }
+    }
+    return both.compare_answers();
 }
 
 /// False at the first difference.
@@ -112,8 +116,8 @@ int main(int count, char** arguments) {
 
     const auto begun = std::chrono::steady_clock::now();
     Both both(arguments[1], seed);
-    const bool same =
-        compare_words(both) && run(both, calls) && compare_refusals(both) && compare_cluster(arguments[1]);
+    const bool same = compare_words(both) && calls_each_script(both) && run(both, calls) &&
+                      compare_refusals(both) && compare_cluster(arguments[1]);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     std::printf(
         "%s: %lld calls of each of %zu scripts, %llu answers and the states of %llu keys, in %.1f s\n",

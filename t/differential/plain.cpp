@@ -10,6 +10,17 @@ void send_check(Both& both) {
     both.send(key, both.writer().check(Both::name(key)));
 }
 
+void send_check_of_penalty(Both& both) {
+    const KeyId key = both.choose(Kind::window);
+    both.send(key, both.writer().check_penalty(Both::name(key)));
+}
+
+void send_look_at_overrides(Both& both) {
+    const KeyId key = both.choose(Kind::overrides);
+    both.send(key, both.chance().percent(50) ? both.writer().overrides_version(Both::name(key))
+                                             : both.writer().overrides(Both::name(key)));
+}
+
 void send_increment(Both& both) {
     const KeyId key = both.choose(Kind::window);
     const std::int64_t cost = choose_cost(both);
@@ -37,13 +48,17 @@ void send_take_of_filling(Both& both) {
 }  // namespace
 
 void send_plain(Both& both) {
-    switch (both.chance().below(4)) {
+    switch (both.chance().below(6)) {
         case 0:
             return send_check(both);
         case 1:
             return send_increment(both);
         case 2:
             return send_take(both);
+        case 3:
+            return send_check_of_penalty(both);
+        case 4:
+            return send_look_at_overrides(both);
         default:
             return send_take_of_filling(both);
     }

@@ -59,12 +59,9 @@ void send_all(RealServer& real, const std::vector<Command>& commands) {
 /// Sends what the limiter sends, and a command of each kind.
 void probe(Both& both) {
     for (int i = 0; i < 60; ++i) {
-        send_charge(both);
-        send_repair(both);
-        send_refund(both);
-        send_reserve(both);
-        send_bucket(both);
-        send_hold(both);
+        for (const Choice& choice : choices) {
+            choice.send(both);
+        }
         send_plain(both);
     }
     const std::vector<Command> commands{

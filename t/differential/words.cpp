@@ -66,6 +66,8 @@ constexpr std::string_view lines[] = {
     "BITFIELD|b",
     "BITFIELD|b|overflow|fail|incrby|u8|0|300",
     "BITFIELD|b|set|i8|0|200",
+    "BITFIELD|b|overflow|sat|set|i8|0|-200|set|i8|0|-9223372036854775808|get|i8|0",
+    "BITFIELD|b|overflow|sat|set|i64|0|-5|incrby|i64|0|-9223372036854775808",
     "BITFIELD|b|set|u63|0|-5|get|u63|0",
     "PEXPIRE|k|x",
     "PEXPIRE|k|9223372036854775807",

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -142,12 +143,14 @@ std::optional<std::int64_t> sum(const Step& step, std::int64_t before, std::int6
     if (!step.is_signed && step.kind == Step::Kind::set) {
         exact = static_cast<std::uint64_t>(before);  // a negative number is a large one here
     }
+    // Redis holds in 64 bits how much more there is room for: a number so far below the type seems above it.
+    const bool far_below = step.bits < 64 && most - before > std::numeric_limits<std::int64_t>::max();
     if (exact >= least && exact <= most) {
         return static_cast<std::int64_t>(exact);
     }
     switch (step.overflow) {
         case Overflow::saturate:
-            return static_cast<std::int64_t>(exact > most ? most : least);
+            return static_cast<std::int64_t>(exact > most || far_below ? most : least);
         case Overflow::wrap: {
             const auto bits = static_cast<std::uint64_t>(exact);
             const std::uint64_t mask =
