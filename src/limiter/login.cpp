@@ -1,9 +1,11 @@
 #include "limiter/login.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -17,20 +19,40 @@ constexpr Msec between_readings = 5'000;
 /// Those of UTF-8 and of the two kinds of UTF-16.
 constexpr std::array<std::string_view, 3> byte_order_marks = {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
 
+/// Of a file that is open, as far as there is room in the text.
+SecretFile read_open(int file, std::string& text) noexcept {
+    struct stat kind {};
+    if (::fstat(file, &kind) != 0) {
+        return SecretFile::unreadable;
+    }
+    if (!S_ISREG(kind.st_mode)) {
+        return SecretFile::no_file;
+    }
+    std::size_t length = 0;
+    ssize_t more = 0;
+    do {
+        more = ::read(file, &text[length], text.size() - length);
+        length += more > 0 ? static_cast<std::size_t>(more) : 0;
+    } while ((more > 0 && length < text.size()) || (more < 0 && errno == EINTR));
+    text.resize(length);
+    return more < 0                  ? SecretFile::unreadable
+           : length > longest_secret ? SecretFile::too_long
+                                     : SecretFile::read;
+}
+
+/// What the path names may be replaced at any time: what is open is looked at, and to open it must not wait,
+/// as for somebody who writes to a pipe.
 SecretFile read_file(const char* path, std::string& text) {
-    std::error_code found;
-    if (!std::filesystem::is_regular_file(path, found)) {  // another kind of file may be long to open
-        errno = found.value();
-        return found ? SecretFile::unreadable : SecretFile::no_file;
-    }
-    std::ifstream file(path, std::ios::binary);
     text.resize(longest_secret + 1);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > longest_secret) {
-        return SecretFile::too_long;
+    const int file = ::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) {
+        return errno == ENXIO ? SecretFile::no_file : SecretFile::unreadable;  // ENXIO: a socket, or a device
     }
-    return file.eof() && !file.bad() ? SecretFile::read : SecretFile::unreadable;
+    const SecretFile found = read_open(file, text);
+    const int reason = errno;
+    ::close(file);
+    errno = reason;
+    return found;
 }
 
 }  // namespace
@@ -71,17 +93,16 @@ const char* explain(SecretFile found) noexcept {
     }
 }
 
-void Login::tell_unread(SecretFile found, int reason, const std::string& store) const {
+void Login::tell_unread(SecretFile found, int reason, const char* server, const std::string& store) const {
     const std::string why =
         found == SecretFile::unreadable ? " (" + std::generic_category().message(reason) + ")" : "";
-    log_line(
-        process_log(), LogLevel::error,
-        "rate limit: a server of \"%s\" refuses the password, and a worker that reads its file again finds "
-        "that \"%s\" %s%s: mend that, or reload, by which nginx reads it as the user that started it",
-        store.c_str(), file.c_str(), explain(found), why.c_str());
+    log_line(process_log(), LogLevel::error,
+             "rate limit: %s of \"%s\" refuses the password, and a worker that reads its file again finds "
+             "that \"%s\" %s%s: mend that, or reload, by which nginx reads it as the user that started it",
+             server, store.c_str(), file.c_str(), explain(found), why.c_str());
 }
 
-bool Login::renew(const std::string& store) const noexcept {
+bool Login::renew(const char* server, const std::string& store) const noexcept {
     const Msec now = msec_now();
     if (file.empty() || (tried_at_ && now - *tried_at_ < between_readings)) {
         return false;
@@ -92,14 +113,14 @@ bool Login::renew(const std::string& store) const noexcept {
         const SecretFile found = read_secret(file.c_str(), text);
         const int reason = found == SecretFile::unreadable ? errno : 0;
         if (found != SecretFile::read && (found != told_ || reason != told_reason_)) {
-            tell_unread(found, reason, store);
+            tell_unread(found, reason, server, store);
         }
         told_ = found;
         told_reason_ = reason;
         if (found == SecretFile::read && text != password) {
             password.swap(text);
             log_line(process_log(), LogLevel::notice,
-                     "rate limit: a server of \"%s\" refused the password; \"%s\" has another one by now",
+                     "rate limit: %s of \"%s\" refused the password; \"%s\" has another one by now", server,
                      store.c_str(), file.c_str());
             return true;
         }

@@ -11,8 +11,8 @@ namespace rate_limit {
 enum class SecretFile : unsigned char { read, unreadable, no_file, too_long, empty, marked };
 
 /// Reads a secret, without the line ends that editors leave behind it, from a file of at most 16 KB: no
-/// server takes more before a log in. Never waits: what is no regular file is not opened. `secret` changes
-/// only where it was read; errno says why a file is unreadable.
+/// server takes more before a log in. Never waits, whatever the path names. `secret` changes only where it
+/// was read; errno says why a file is unreadable.
 SecretFile read_secret(const char* path, std::string& secret);
 
 /// The fault of the file: static text that goes behind its path. Not for SecretFile::read.
@@ -28,11 +28,11 @@ struct Login {
 
     /// A server has refused the password: reads the file again, once in 5 s at most, so that the next
     /// connection logs in by what it says now. True: that is another password. The log says what has come of
-    /// it.
-    bool renew(const std::string& store) const noexcept;
+    /// it, and names the one that refused: `server` of `store`.
+    bool renew(const char* server, const std::string& store) const noexcept;
 
 private:
-    void tell_unread(SecretFile found, int reason, const std::string& store) const;
+    void tell_unread(SecretFile found, int reason, const char* server, const std::string& store) const;
 
     mutable std::optional<Msec> tried_at_;
     mutable SecretFile told_ = SecretFile::read;

@@ -78,6 +78,7 @@ void Configured::add_store(const StoreSetup& setup) {
     store.login.password = setup.password;
     store.login.file = setup.password_file;
     store.sentinel_login.password = setup.sentinel_password;
+    store.sentinel_login.file = setup.sentinel_password_file;
     store.database = setup.database;
     store.shares_overrides = setup.shares_overrides;
     store.shared_overrides = setup.shares_overrides ? &shared_overrides_[number] : nullptr;

@@ -45,6 +45,7 @@ struct StoreSetup {
     std::string password{};
     std::string password_file{};  // where the password is read again
     std::string sentinel_password{};
+    std::string sentinel_password_file{};
     std::int64_t database = 0;
     std::string here{};  // the region of its shards; empty: it has no regions
     std::vector<RegionSetup> elsewhere{};

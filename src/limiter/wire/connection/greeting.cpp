@@ -143,7 +143,7 @@ void Greeting::take(const Question& question, const Reply& reply) noexcept {
     const Fault fault = fault_of(reply);
     // A server may have other words for what it does not take as a password.
     const bool refused = fault == Fault::auth || (question.kind == Question::Kind::auth && reply.is_error());
-    if (refused && login().renew(store_.name)) {
+    if (refused && login().renew(health_.role() == Role::sentinel ? "a sentinel" : "a server", store_.name)) {
         health_.try_soon();
     }
     if (fault == Fault::denied) {
