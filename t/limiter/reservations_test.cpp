@@ -7,6 +7,7 @@
 #include "limiter/tallies/tallies.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/way.h"
+#include "t/world/sentinel.h"
 
 namespace rate_limit::world::reservations_test {
 namespace {
@@ -229,6 +230,152 @@ TEST(ReservationsWithoutAStore, AreChargedAtTheEnd) {
     world.pass(30'000);
     EXPECT_EQ(world.primary.used("rl:default/3600:client"), 75);
 }
+
+/// A window that is known to be open, and to have a request's estimate left, is charged by a plain increment.
+/// If that counts no more than the estimate, the window may have been lost: it is repaired.
+class RepairedReservations : public testing::Test {
+protected:
+    RepairedReservations() {
+        StoreSetup& store = world.setup.stores.front();
+        store.shards = {{"a", "", {}, "m"}};
+        store.sentinels = {sentinel.address()};
+        sentinel.watch("m").primary = world.primary.address();
+        world.worker();
+        world.pass(100);
+        EXPECT_EQ(world.ask("client"), "PASSED");
+        world.let_connections_age();
+    }
+
+    /// The increment of a request has found no window, and will be answered in 20 ms.
+    ClientRequest& begin_without_window(std::int64_t estimate) {
+        keys().erase(key);
+        place(20'000);
+        ClientRequest& request = world.begin(RequestSetup("client").reserving(estimate));
+        EXPECT_TRUE(world.until([this] { return keys().find(key) != nullptr; }));
+        EXPECT_EQ(stored().used, estimate);
+        EXPECT_EQ(stored().reset, 0);
+        EXPECT_FALSE(request.is_decided());
+        return request;
+    }
+
+    void place(Micros each_way) { world.primary.link().there = world.primary.link().back = each_way; }
+    Keyspace& keys() { return world.primary.server().databases().front(); }
+    Window stored() { return world.primary.window(key); }
+
+    const std::string key = stored_key("client", "60");
+    OneMachine world{reserving({"default", "100r/m", "charge_refund"})};
+    Redis second{world.events, world.network, "10.0.0.2:6379"};
+    Sentinel sentinel{world.network, "10.0.1.1:26379"};
+};
+
+TEST_F(RepairedReservations, AreSettledInTheWindowThatTheRepairHasOpened) {
+    ClientRequest& request = begin_without_window(30);
+    world.pass(70);
+    ASSERT_TRUE(request.is_admitted());
+    EXPECT_NE(keys().find(key)->expires, never);
+    request.end_at_cost(12);
+    world.pass(1'000);
+    EXPECT_EQ(stored().used, 12);
+}
+
+TEST_F(RepairedReservations, GoBackWithARequestThatLeavesBeforeTheRepair) {
+    begin_without_window(30).abort();
+    world.pass(1'000);
+    EXPECT_EQ(stored().used, 0);
+}
+
+TEST_F(RepairedReservations, GoBackWithARequestThatLeavesBeforeTheRepairIsAnswered) {
+    ClientRequest& request = begin_without_window(30);
+    EXPECT_TRUE(world.until([this] { return stored().reset != 0; }));
+    request.abort();
+    world.pass(1'000);
+    EXPECT_EQ(stored().used, 0);
+}
+
+TEST_F(RepairedReservations, StayWhereTheRepairIsRefused) {
+    world.primary.server().state.forbidden.insert("pexpire");
+    ClientRequest& request = begin_without_window(30);
+    world.pass(70);
+    ASSERT_TRUE(request.is_admitted());
+    EXPECT_EQ(stored().reset, 0);
+    world.primary.server().state.forbidden.clear();
+    request.end_at_cost(42);
+    world.pass(1'000);
+    EXPECT_EQ(stored().used, 42);
+    EXPECT_NE(keys().find(key)->expires, never) << "the next charge has opened the window";
+}
+
+TEST_F(RepairedReservations, StayWhereTheRepairIsNotAnswered) {
+    ClientRequest& request = begin_without_window(30);
+    EXPECT_TRUE(world.until([this] { return stored().reset != 0; }));
+    world.primary.reset_connections();
+    world.pass(1'000);
+    ASSERT_TRUE(request.is_admitted());
+    request.end_at_cost(42);
+    world.pass(1'000);
+    EXPECT_EQ(stored().used, 42);
+}
+
+TEST_F(RepairedReservations, AreSettledWhereTheRepairIsAnsweredLate) {
+    for (const bool gone : {false, true}) {
+        ClientRequest& request = begin_without_window(30);
+        place(500'000);
+        EXPECT_TRUE(world.until([&request] { return request.is_decided(); }));
+        EXPECT_EQ(outcome(request), "ERROR_ALLOWED");
+        if (gone) {
+            request.end_at_cost(12);
+        }
+        world.pass(2'000);
+        if (!gone) {
+            request.end_at_cost(12);
+        }
+        world.pass(2'000);
+        EXPECT_EQ(stored().used, 12) << "the request is gone: " << gone;
+        world.pass(70'000);
+        world.primary.link() = {};
+        EXPECT_EQ(world.ask("client"), "PASSED");
+        world.let_connections_age();
+    }
+}
+
+/// The repair is done when another primary takes over, and its answer comes then, or never.
+class RepairedByAFormerPrimary : public RepairedReservations, public testing::WithParamInterface<bool> {
+protected:
+    void fail_over_with(const Value& value) {
+        world.primary.link().silent_back = true;
+        second.server().databases().front().make(key) = value;
+        sentinel.watch("m").primary = second.address();
+        ++sentinel.watch("m").epoch;
+        world.pass(3'000);
+        EXPECT_EQ(world.logged("10.0.0.2:6379"), 1U);
+    }
+
+    void settle(ClientRequest& request, std::int64_t cost) {
+        request.end_at_cost(cost);
+        GetParam() ? void(world.primary.link().silent_back = false) : world.primary.reset_connections();
+        world.pass(3'000);
+    }
+};
+
+TEST_P(RepairedByAFormerPrimary, TakeNothingFromAWindowThatOnlyItHadLost) {
+    Value lost = *keys().find(key);
+    std::get<Hash>(lost.content).set("used", "50");
+    ClientRequest& request = begin_without_window(30);
+    EXPECT_TRUE(world.until([this] { return stored().reset != 0; }));
+    fail_over_with(lost);
+    settle(request, 12);
+    EXPECT_EQ(second.used(key), 50);
+}
+
+TEST_P(RepairedByAFormerPrimary, AreSettledInTheWindowThatTheRepairHasOpened) {
+    ClientRequest& request = begin_without_window(30);
+    EXPECT_TRUE(world.until([this] { return stored().reset != 0; }));
+    fail_over_with(*keys().find(key));
+    settle(request, 12);
+    EXPECT_EQ(second.used(key), GetParam() ? 12 : 30) << "which window that is the answer says";
+}
+
+INSTANTIATE_TEST_SUITE_P(Answered, RepairedByAFormerPrimary, testing::Bool());
 
 }  // namespace
 }  // namespace rate_limit::world::reservations_test

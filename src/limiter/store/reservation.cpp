@@ -278,20 +278,24 @@ ReservationCommand::Result ReservationCommand::result_of_plain(Node& from, const
     return result;
 }
 
-/// The plain command was answered: granted, whatever becomes of the repair.
+/// The plain command was answered: granted, whatever becomes of the repair. The window that was known has not
+/// counted it: what goes back goes to the one that the repair tells of, also at a former primary, or to none.
 ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Delivery delivery,
                                                                 const Reply* reply) noexcept {
     Result result{Delivery::answered};
     Told& told = result.told;
-    if (delivery == Delivery::answered) {
-        blame(from, read_told(*reply, told), *reply);
+    const bool answered = delivery == Delivery::answered;
+    if (answered || (reply != nullptr && step_ == Step::repair)) {
+        const Fault fault = read_told(*reply, told);
+        if (answered) {
+            blame(from, fault, *reply);
+        }
     }
     if (told.clock != 0) {
         result.stored = stored_by(told, true);
     }
     if (told.window.reset == 0) {
-        told.window = step_ == Step::keep ? full_after(taking_.cost, now_millis())
-                                          : Window{demand.want, demand.open_until};
+        told.window = step_ == Step::keep ? full_after(taking_.cost, now_millis()) : Window{demand.want, 0};
     }
     told.granted = demand.want;
     told.receipt = taken_;
