@@ -1,5 +1,6 @@
 #include "t/world/master_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rate_limit::world {
@@ -33,6 +34,11 @@ void MasterWatch::tell_all() {
     for (Sentinel* sentinel : sentinels_) {
         tell(*sentinel);
     }
+}
+
+bool MasterWatch::is_told_of(const std::string& address) const {
+    return std::any_of(sentinels_.begin(), sentinels_.end(),
+                       [&](Sentinel* sentinel) { return sentinel->watch(name_).primary == address; });
 }
 
 void MasterWatch::promote(Redis& next) {

@@ -17,6 +17,10 @@ public:
 
     const std::string& name() const noexcept { return name_; }
     ReplicaSet& set() noexcept { return set_; }
+    const std::vector<Sentinel*>& sentinels() const noexcept { return sentinels_; }
+
+    /// Whether some sentinel still tells of the primary of this address.
+    bool is_told_of(const std::string& address) const;
 
     /// The sentinel learns how the set is now.
     void tell(Sentinel& sentinel);

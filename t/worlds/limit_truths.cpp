@@ -90,7 +90,7 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     const bool alone = plan.traffic.limits.size() == 1 && setups.size() == 1;
     at_once_ = alone ? std::min(limit.delay, limit.burst) : 0;
     gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
-    lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
+    outlasts_ = lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
     // A region that is cut off does not know what others have stored. Between the servers of a cluster keys
     // move with their slots.
     stored_by_all_ =

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -93,8 +94,11 @@ public:
     }
     void lose_refunds() noexcept { stores_more_ = true; }
 
-    /// A machine has lost its memory: nothing can be compared.
-    void lose_memory() noexcept { lasts_ = false; }
+    /// A machine of the region has lost its memory: what is stored there cannot be compared with anything.
+    void lose_memory(std::size_t region) {
+        lasts_ = false;
+        forgetful_.insert(region);
+    }
 
     /// At the end: the window that the primary has stored for the account. Returns how much less it is than
     /// what was charged and not lost.
@@ -109,8 +113,12 @@ public:
     /// What stores call its window of this client, where windows outlast the world.
     std::string window_of(std::size_t key) const { return window_ + std::to_string(key); }
 
-    /// Whether windows outlast the world, so that compare() makes sense.
+    /// Whether windows outlast the world, and no machine has lost its memory.
     bool lasts() const noexcept { return lasts_; }
+
+    /// Whether compare() makes sense there: windows outlast the world, and machines there have forgotten
+    /// nothing.
+    bool is_comparable(std::size_t region) const { return outlasts_ && forgetful_.count(region) == 0; }
     bool is_local() const noexcept { return local_; }
     bool counts_running() const noexcept { return running_limit_; }
     bool by_bucket() const noexcept { return bucket_; }
@@ -156,13 +164,15 @@ private:
     bool only_charges_ = false;
     bool one_place_ = true;
     bool gives_back_ = false;  // each request by itself
-    bool lasts_ = false;
+    bool outlasts_ = false;
+    bool lasts_ = false;  // and no machine has forgotten anything
     bool stores_more_ = false;
     std::int64_t at_once_ = 0;  // tokens that pass at once, where no other limit rejects; else 0
     std::map<Claim, std::int64_t> given_back_;  // to buckets
     std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
     std::map<Claim, std::vector<Taken>> taken_;
     std::map<Claim, std::int64_t> running_;
+    std::set<std::size_t> forgetful_;  // regions
     std::map<Account, std::int64_t> charged_;
     std::map<Account, std::int64_t> lost_;
     std::map<std::size_t, std::int64_t> lost_of_key_;

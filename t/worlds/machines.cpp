@@ -13,10 +13,13 @@ Machines::Machines(Events& events, Network& network, const Plan& plan)
       workers_(plan.machines.workers),
       sites_(plan.sites),
       servers_(plan.partable()),
-      setups_(plan.setups) {
+      setups_(plan.setups),
+      last_crashes_(plan.sites.regions()) {
     for (const Fault<MachineFault>& fault : plan.machines.faults) {
-        const bool crash = fault.kind == MachineFault::crash;
-        last_crash_ = crash ? std::max(last_crash_, fault.at + fault.life) : last_crash_;
+        if (fault.kind == MachineFault::crash) {
+            Micros& last = last_crashes_[sites_.region_of(fault.where)];
+            last = std::max(last, fault.at + fault.life);
+        }
     }
     for (const WallClock& clock : plan.machines.clocks) {
         places_.push_back({clock, nullptr, {}, 0});
@@ -50,6 +53,14 @@ Machines::Choice Machines::choose(Chance& chance) {
     const Place& place = chance.one_of(places_);
     const auto number = static_cast<std::size_t>(chance.below(static_cast<std::int64_t>(workers_)));
     return {place.machine == nullptr ? nullptr : place.serving[number], place.memory};
+}
+
+Machines::Choice Machines::choose_running(Chance& chance) {
+    Choice choice = choose(chance);
+    while (choice.worker == nullptr) {
+        choice = choose(chance);
+    }
+    return choice;
 }
 
 std::vector<Machines::Choice> Machines::all_choices() {
@@ -182,11 +193,14 @@ void Machines::end_if_over(std::uint32_t pid, Place& place, User& user) {
     place.machine->end_worker(worker);
 }
 
-bool Machines::all_know(const std::string& former, const std::string& primary) const {
-    if (events_.now() <= last_crash_) {
+bool Machines::all_know(std::size_t region, const std::string& former, const std::string& primary) const {
+    if (events_.now() <= last_crashes_[region]) {
         return false;  // a machine that starts again learns anew, perhaps from who does not know yet
     }
     return std::all_of(places_.begin(), places_.end(), [&](const Place& place) {
+        if (sites_.region_of(static_cast<std::size_t>(&place - places_.data())) != region) {
+            return true;
+        }
         const StoreConf& store = *place.machine->workers().front()->configuration().stores.front();
         std::string bytes;
         std::uint64_t generation = 0;

@@ -44,6 +44,9 @@ public:
     /// A worker that takes requests.
     Choice choose(Chance& chance);
 
+    /// The same, of a machine that runs; there is one.
+    Choice choose_running(Chance& chance);
+
     /// All workers that do.
     std::vector<Choice> all_choices();
 
@@ -68,8 +71,8 @@ public:
         }
     }
 
-    /// Whether all have found out that `primary` has taken the place of `former`; addresses.
-    bool all_know(const std::string& former, const std::string& primary) const;
+    /// Whether all of the region have found out that `primary` has taken the place of `former`; addresses.
+    bool all_know(std::size_t region, const std::string& former, const std::string& primary) const;
 
 private:
     struct Place {
@@ -96,7 +99,7 @@ private:
     const std::vector<std::string> servers_;  // addresses of those that a machine may be parted from
     const std::vector<Setup>& setups_;
     std::size_t memories_ = 0;
-    Micros last_crash_ = 0;  // when the last machine that dies runs again; it is planned
+    std::vector<Micros> last_crashes_;  // by region: when the last machine that dies runs again
     std::vector<Place> places_;
 };
 

@@ -23,6 +23,11 @@ std::uint64_t seed_of_regions(std::uint64_t seed) {
     return ~seed ^ std::uint64_t{1} << 50U;
 }
 
+/// The seeds that have failed before there were sentinels in regions (failed_regions_seeds) draw none here.
+Chance moves_of_regions(std::uint64_t seed) {
+    return part(seed_of_regions(seed) ^ std::uint64_t{1} << 60U, 5);
+}
+
 SitePlan draw_sites(std::uint64_t seed, Places places) {
     return places == Places::one       ? SitePlan()
            : places == Places::several ? SitePlan(part(seed_of_far(seed), 0))
@@ -48,7 +53,7 @@ Plan::Plan(std::uint64_t of, Places places)
       operators{0, Chance(0)} {
     servers.add_later(part(seed, 7), lasts);
     if (sites.regional) {
-        RegionPlan(part(seed_of_regions(seed), 1), *this).draw();
+        RegionPlan(part(seed_of_regions(seed), 1), moves_of_regions(seed), *this).draw();
     } else if (sites.several()) {
         stand_apart(part(seed_of_far(seed), 1));
     }
@@ -88,6 +93,7 @@ void Plan::add_setups(const Setup& setup) {
         store.check_timeout = std::max(store.check_timeout, own.check_timeout);
         store.here = own.here;
         store.shards = own.shards;
+        store.sentinels = own.sentinels;
         store.elsewhere = own.elsewhere;
     }
 }

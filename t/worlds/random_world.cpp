@@ -29,7 +29,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
       losses_(plan_, machines_),
       watch_(truths_, log_),
       far_(events_, network_, plan_, servers_, machines_, truths_),
-      turns_(events_, plan_, losses_, far_, truths_),
+      turns_(events_, plan_, losses_, far_, truths_, log_),
       traffic_(events_, plan_, machines_, servers_, losses_, turns_, far_, truths_, log_),
       operators_(events_, plan_, machines_, turns_, log_) {
     network_.seed(plan_.seed);
@@ -37,8 +37,8 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     for (const auto& server : servers_.all()) {
         watch_.watch(server->server(), server->address());
     }
-    servers_.ask_machines([this](const std::string& former, const std::string& primary) {
-        return machines_.all_know(former, primary);
+    servers_.ask_machines([this](std::size_t region, const std::string& former, const std::string& primary) {
+        return machines_.all_know(region, former, primary);
     });
 }
 
@@ -172,7 +172,7 @@ std::int64_t RandomWorld::compare_all_of(std::size_t region) {
     std::map<std::string, Uncertain> waits = waiting(region);
     std::int64_t missing = 0;
     for (LimitTruths& limit : traffic_.limits()) {
-        for (std::int64_t key = 0; limit.lasts() && key < plan_.traffic.keys; ++key) {
+        for (std::int64_t key = 0; limit.is_comparable(region) && key < plan_.traffic.keys; ++key) {
             const Account account{static_cast<std::size_t>(key), region};
             const std::string window = limit.window_of(account.key);
             Uncertain all = losses_.uncertain(limit.name(), limit.is_in_one_place(), account.key, region);

@@ -1,8 +1,7 @@
 #include "t/worlds/region_truths.h"
 
 #include <algorithm>
-#include <limits>
-#include <type_traits>
+#include <optional>
 
 #include "limiter/store/shard.h"
 
@@ -12,11 +11,6 @@ namespace {
 
 /// Clocks that drift, and are of milliseconds, are so far from what is known of them.
 constexpr Micros clocks_vary = 60'000;
-
-/// A machine that got another configuration gets the first one again by then, after the last request.
-constexpr Micros put_right_in = 6 * second;
-
-constexpr Micros always = std::numeric_limits<Micros>::max() / 4;
 
 /// Of UTC, in microseconds of the world.
 Micros in_world(Millis wall) {
@@ -33,72 +27,11 @@ RegionTruths::RegionTruths(const Plan& plan, Servers& servers, Truths& truths)
       late_(arrives_in + 2 * plan.sites.longest_round_trip()),
       least_ahead_(always),
       most_ahead_(-always),
-      troubles_(regions_ * regions_) {
+      troubles_(plan) {
     for (const WallClock& clock : plan.machines.clocks) {
         least_ahead_ = std::min(least_ahead_, clock.ahead - clock.read_before - clocks_vary);
         most_ahead_ = std::max(most_ahead_, clock.ahead + clocks_vary);
     }
-    if (regions_ != 0) {
-        for (const Fault<ServerFault>& fault : plan.servers.faults) {
-            trouble(fault);
-        }
-        for (const Fault<MachineFault>& fault : plan.machines.faults) {
-            trouble(fault);
-            if (fault.kind == MachineFault::crash) {
-                crashes_.emplace(plan.sites.region_of(fault.where), fault.at);
-            }
-        }
-    }
-}
-
-void RegionTruths::trouble_between(std::size_t reader, std::size_t read, const Span& span) {
-    troubles_[reader * regions_ + read].push_back(span);
-}
-
-/// Who is cut off from another region's servers reads those of its own, and charges there. Any other fault
-/// concerns all that its region reads, and what others read of it.
-template <typename Kind>
-void RegionTruths::trouble(const Fault<Kind>& fault) {
-    Span span{fault.at, fault.at + fault.life + calms_in};
-    std::size_t reader = 0;
-    std::size_t read = 0;
-    if constexpr (std::is_same_v<Kind, ServerFault>) {
-        read = plan_.servers.region_of_set(plan_.servers.set_of(fault.where), regions_);
-        reader = fault.kind == ServerFault::stall ? plan_.sites.of_server(fault.where) : read;
-    } else {
-        reader = read = plan_.sites.region_of(fault.where);
-        if (fault.kind == MachineFault::partition) {
-            const auto server = static_cast<std::size_t>(fault.bits % plan_.servers.count_servers());
-            read = plan_.servers.region_of_set(plan_.servers.set_of(server), regions_);
-        } else if (fault.kind == MachineFault::change) {
-            span.end = plan_.lasts + put_right_in + calms_in;
-        }
-    }
-    for (std::size_t other = 0; other < regions_; ++other) {
-        if (reader == read) {
-            trouble_between(reader, other, span);
-            trouble_between(other, reader, span);
-        } else if (std::is_same_v<Kind, MachineFault>) {
-            trouble_between(reader, read, span);
-            break;
-        } else if (other != read) {  // all that are not at home there may read the replica
-            trouble_between(other, read, span);
-        }
-    }
-}
-
-/// A machine that dies takes along what it has not yet sent, or has been refused: of what was charged before
-/// there, all that is certain is what others have read.
-Micros RegionTruths::last_crash(std::size_t region, Micros now) const {
-    const auto next = crashes_.upper_bound({region, now});
-    return next != crashes_.begin() && std::prev(next)->first == region ? std::prev(next)->second : -always;
-}
-
-bool RegionTruths::reads(std::size_t reader, std::size_t read, Micros begun, Micros decided) const {
-    const std::vector<Span>& all = troubles_[reader * regions_ + read];
-    return std::none_of(all.begin(), all.end(), [begun, decided](const Span& span) {
-        return span.begin <= decided && begun <= span.end;
-    });
 }
 
 std::int64_t RegionTruths::charged_in(std::size_t number, const Account& account, const Span& span) const {
@@ -137,11 +70,43 @@ void RegionTruths::decided(const Asking& asking, std::size_t number, const Appli
     if (outcome == Outcome::passed) {
         check_passed(asking, number, applied, limit);
         if (asking.alone && under_way_[asking.key] == 1) {
-            check_told(asking, applied, limit);
+            check_told(asking, number, applied, limit);
         }
     } else if (outcome == Outcome::rejected) {
         check_rejected(asking, number, applied, limit);
     }
+}
+
+/// A worker that waits for the one that is gone does so as it tries once more whether that is back: requests
+/// that it has at the same time wait together.
+void RegionTruths::decided(const Asking& asking) {
+    constexpr Micros tries_in = second;
+    const std::optional<std::size_t> gone = plan_.sites.gone;
+    const auto timeout = static_cast<Micros>(plan_.servers.stores.front().check_timeout) * 1000;
+    const bool waited = asking.decided - asking.begun >= timeout - 2'000;  // timers are of milliseconds
+    if (!gone || !waited || asking.begun < troubles_.last_crash(*gone, always) || !reads_others(asking)) {
+        return;
+    }
+    Waits& waits = waits_[asking.worker];
+    if (asking.begun <= waits.until) {
+        return;
+    }
+    if (asking.begun < waits.begun + tries_in) {
+        truths_.fail("machine " + std::to_string(asking.machine) + " has waited at " +
+                     std::to_string(waits.begun) + " and at " + std::to_string(asking.begun) +
+                     " for the region that is gone");
+    }
+    waits = {asking.begun, asking.decided};
+}
+
+bool RegionTruths::reads_others(const Asking& asking) const {
+    const std::size_t here = plan_.sites.region_of(asking.machine);
+    for (std::size_t region = 0; region < regions_; ++region) {
+        if (region != plan_.sites.gone && !troubles_.reads(here, region, asking.begun, asking.decided)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void RegionTruths::check_passed(const Asking& asking, std::size_t number, const AppliedLimit& applied,
@@ -154,8 +119,8 @@ void RegionTruths::check_passed(const Asking& asking, std::size_t number, const 
     known.resize(regions_);
     std::int64_t sum = 0;
     for (std::size_t region = 0; region < regions_; ++region) {
-        if (reads(here, region, asking.begun, asking.decided)) {
-            const Span certain{std::max(window.begin, last_crash(region, asking.decided)),
+        if (troubles_.reads(here, region, asking.begun, asking.decided)) {
+            const Span certain{std::max(window.begin, troubles_.last_crash(region, asking.decided)),
                                asking.begun - late};
             known[region] = std::max(known[region], charged_in(number, {asking.key, region}, certain));
         }
@@ -178,7 +143,7 @@ void RegionTruths::check_rejected(const Asking& asking, std::size_t number, cons
     const bool agree = plan_.machines.apart(plan_.lasts) == 0;
     std::int64_t sum = under_way_[asking.key] - 1;
     for (std::size_t region = 0; region < regions_; ++region) {
-        const bool in_time = agree || reads(region, region, begin, asking.decided);
+        const bool in_time = agree || troubles_.reads(region, region, begin, asking.decided);
         sum += charged_in(number, {asking.key, region}, {in_time ? begin : begin - period, always});
     }
     const std::int64_t least = applied.verdict.rate.limit;
@@ -189,19 +154,27 @@ void RegionTruths::check_rejected(const Asking& asking, std::size_t number, cons
     }
 }
 
-void RegionTruths::check_told(const Asking& asking, const AppliedLimit& applied, LimitTruths& limit) {
+/// Of a region that is gone it is told at least what its machine has read, and at most what was stored there.
+void RegionTruths::check_told(const Asking& asking, std::size_t number, const AppliedLimit& applied,
+                              LimitTruths& limit) {
     const std::string window = "rl:" + limit.name() + '/' + std::to_string(applied.verdict.rate.period) +
                                "c:client" + std::to_string(asking.key);
+    const Millis reset = applied.verdict.window.reset;
+    std::int64_t least = 0;
     std::int64_t stored = 0;
     for (std::size_t region = 0; region < regions_; ++region) {
         const Window there = servers_.window(window, region);
-        stored += there.reset == applied.verdict.window.reset ? there.used : 0;
+        const std::int64_t here = there.reset == reset ? there.used : 0;
+        const bool gone = region == plan_.sites.gone;
+        const std::int64_t known = gone ? known_[{number, asking.key, asking.memory, reset}][region] : here;
+        least += std::min(known, here);
+        stored += here;
     }
     const std::int64_t used = applied.verdict.window.used;
-    if (used < stored || (used > stored && used > stored + limit.excused(asking.key))) {
+    if (used < least || (used > stored && used > stored + limit.excused(asking.key))) {
         fail(asking, limit,
              "is told that " + std::to_string(used) + " is used, and all regions have stored " +
-                 std::to_string(stored));
+                 std::to_string(stored) + ", of which it knows " + std::to_string(least) + " at least");
     }
 }
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "t/world/client_request.h"
 #include "t/worlds/limit_truths.h"
+#include "t/worlds/region_troubles.h"
 
 namespace rate_limit::world {
 
@@ -21,7 +21,8 @@ namespace rate_limit::world {
 ///   read. So regions that know nothing of each other admit at most the limit each.
 /// - A request is rejected only if all regions together have used the limit.
 /// - When all is well again, a machine is told as used what all regions have stored, and what it knows that
-///   they have lost.
+///   they have lost; of a region that is gone what it has read there.
+/// - Nobody waits for a region that is gone, but a worker now and then.
 ///
 /// In other worlds nothing is asked.
 class RegionTruths {
@@ -34,6 +35,7 @@ public:
         std::size_t key;
         std::size_t machine;
         std::size_t memory;
+        std::uint32_t worker;  ///< its process
         Micros begun;
         Micros decided;
         bool alone;  ///< nothing else happens meanwhile, and all is well
@@ -41,6 +43,9 @@ public:
 
     /// One of its limits has decided: the one of this number.
     void decided(const Asking& asking, std::size_t number, const AppliedLimit& applied, LimitTruths& limit);
+
+    /// All of its limits have.
+    void decided(const Asking& asking);
 
     /// A request of the client comes, and counts until nothing more comes of it.
     void begin(std::size_t key) { ++under_way_[key]; }
@@ -58,20 +63,23 @@ private:
         Micros end;
     };
 
+    /// For a region that is gone.
+    struct Waits {
+        Micros begun = -always;  // the last one
+        Micros until = -always;
+    };
+
     /// A window that one machine knows.
     using Known = std::tuple<std::size_t, std::size_t, std::size_t, Millis>;  // limit, key, memory, reset
 
-    template <typename Kind>
-    void trouble(const Fault<Kind>& fault);
-    void trouble_between(std::size_t reader, std::size_t read, const Span& span);
-    Micros last_crash(std::size_t region, Micros now) const;
-    bool reads(std::size_t reader, std::size_t read, Micros begun, Micros decided) const;
     std::int64_t charged_in(std::size_t number, const Account& account, const Span& span) const;
     void check_passed(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                       LimitTruths& limit);
     void check_rejected(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                         LimitTruths& limit);
-    void check_told(const Asking& asking, const AppliedLimit& applied, LimitTruths& limit);
+    void check_told(const Asking& asking, std::size_t number, const AppliedLimit& applied,
+                    LimitTruths& limit);
+    bool reads_others(const Asking& asking) const;
     Span by_all_clocks(const AppliedLimit& applied) const;
     void fail(const Asking& asking, const LimitTruths& limit, const std::string& what);
 
@@ -82,11 +90,11 @@ private:
     Micros late_;         // by then a charge can be read in all regions, where nothing fails
     Micros least_ahead_;  // of the machines' clocks, of UTC
     Micros most_ahead_;
-    std::vector<std::vector<Span>> troubles_;           // by reader and region that is read
-    std::set<std::pair<std::size_t, Micros>> crashes_;  // region, and when
+    const RegionTroubles troubles_;
     std::map<std::pair<std::size_t, Account>, Charges> charges_;
     std::map<std::size_t, std::int64_t> under_way_;     // by key
     std::map<Known, std::vector<std::int64_t>> known_;  // by region
+    std::map<std::uint32_t, Waits> waits_;              // by process
 };
 
 }  // namespace rate_limit::world

@@ -71,7 +71,7 @@ void Traffic::ask_for_more() {
     users_.erase(std::unique(users_.begin(), users_.end()), users_.end());
     returns_until_ = events_.now() + longest_retry;
     for (const std::size_t key : users_) {
-        begin_request({Purpose::asks, key, cost_of_users()}, machines_.choose(chance_));
+        begin_request({Purpose::asks, key, cost_of_users()}, machines_.choose_running(chance_));
     }
 }
 
@@ -153,7 +153,7 @@ void Traffic::come_back(const Visit& visit, std::size_t shown) {
     const Micros late = plan_.machines.clocks.front().read_before;  // all have the same
     const Micros wait = visit.request->quota(shown).until * second + (agree ? 0 : clocks_drift) + late;
     const Machines::Choice same{visit.worker, visit.memory};
-    const Machines::Choice at = agree ? machines_.choose(chance_) : same;
+    const Machines::Choice at = agree ? machines_.choose_running(chance_) : same;
     if (events_.now() + wait > returns_until_) {
         return;
     }

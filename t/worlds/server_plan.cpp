@@ -12,7 +12,7 @@ const char* name_of(ServerFault kind) noexcept {
         "refused", "pause",    "restart",       "vanish",    "data loss", "flush",         "loading",
         "oom",     "misconf",  "no replicas",   "read only", "busy",      "lag",           "stall",
         "stale",   "failover", "hand over",     "death",     "freeze",    "lost sentinel", "slot move",
-        "down",    "deaf",     "no permission", "old data",  "moved"};
+        "down",    "deaf",     "no permission", "old data",  "moved",     "gone"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -101,7 +101,7 @@ bool ServerPlan::add_names(Chance chance, Micros lasts) {
         }
     }
     const auto more =
-        draw_faults<ServerFault>(chance, {kinds_drawn_later, server_faults}, 5, count_servers(), lasts);
+        draw_faults<ServerFault>(chance, {kinds_drawn_later, kinds_drawn_at_all}, 5, count_servers(), lasts);
     faults.insert(faults.end(), more.begin(), more.end());
     return true;
 }
@@ -177,6 +177,14 @@ StoreSetup ServerPlan::store_in(std::size_t region, const SitePlan& sites, bool 
     return store;
 }
 
+std::size_t ServerPlan::first_server_of(std::size_t region, std::size_t regions) const noexcept {
+    std::size_t first = 0;
+    for (std::size_t set = 0; region_of_set(set, regions) < region; ++set) {
+        first += sets[set].members;
+    }
+    return first;
+}
+
 std::size_t ServerPlan::set_of(std::size_t server) const noexcept {
     std::size_t set = 0;
     for (std::size_t end = sets.front().members; server >= end; end += sets[set].members) {
@@ -188,9 +196,7 @@ std::size_t ServerPlan::set_of(std::size_t server) const noexcept {
 /// Those that are not configured are found by the others.
 void ServerPlan::add_sentinels(Chance& chance, StoreSetup& store) {
     const std::int64_t count = chance.one_of(std::array<std::int64_t, 3>{1, 3, 5});
-    for (std::int64_t i = 0; i < count; ++i) {
-        sentinels.push_back("10.0.1." + std::to_string(i + 1) + ":26379");
-    }
+    sentinels = addresses_of_sentinels(static_cast<std::size_t>(count));
     const std::int64_t named = chance.between(1, count);
     store.sentinels.assign(sentinels.begin(), sentinels.begin() + named);
 }
@@ -208,6 +214,14 @@ void ServerPlan::add_cluster(Chance& chance, StoreSetup& store) {
     for (std::int64_t i = 0; i < named; ++i) {
         store.seeds.push_back(address_of_server(static_cast<std::size_t>(i)));
     }
+}
+
+std::vector<std::string> addresses_of_sentinels(std::size_t count) {
+    std::vector<std::string> addresses;
+    for (std::size_t i = 1; i <= count; ++i) {
+        addresses.push_back("10.0.1." + std::to_string(i) + ":26379");
+    }
+    return addresses;
 }
 
 std::string address_of_server(std::size_t number) {

@@ -45,13 +45,16 @@ enum class ServerFault : unsigned char {
     no_permission,  ///< a server says NOPERM to some commands, for a while
     old_data,  ///< a server goes on for a while, then it dies and comes back with the data that it had before
     moved,     ///< a server is found at another address, to which its host's name leads a while later
+    gone,      ///< a server dies without a word, and never comes back
 };
-constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::moved) + 1;
+constexpr std::size_t server_faults = static_cast<std::size_t>(ServerFault::gone) + 1;
 
-/// The kinds before the first of these are drawn together, those before the second by themselves, and the
-/// last ones by themselves, too: so a kind that is new does not change worlds that have none of it.
+/// The kinds before the first of these are drawn together, those before the second by themselves, and those
+/// before the third by themselves, too: so a kind that is new does not change worlds that have none of it.
+/// Others befall whole regions alone.
 constexpr std::size_t kinds_drawn_together = static_cast<std::size_t>(ServerFault::no_permission);
 constexpr std::size_t kinds_drawn_later = static_cast<std::size_t>(ServerFault::moved);
+constexpr std::size_t kinds_drawn_at_all = static_cast<std::size_t>(ServerFault::gone);
 
 const char* name_of(ServerFault kind) noexcept;
 constexpr const char* place_of(ServerFault) noexcept {
@@ -79,6 +82,9 @@ struct ServerPlan {
         return number / (sets.size() / regions);
     }
 
+    /// The number of the first server of its sets.
+    std::size_t first_server_of(std::size_t region, std::size_t regions) const noexcept;
+
     /// The number of the set that a server of this number is in.
     std::size_t set_of(std::size_t server) const noexcept;
 
@@ -96,7 +102,7 @@ struct ServerPlan {
     std::vector<StoreSetup> stores;
     std::vector<StoreSetup> of_regions;  ///< the store as the machines of each region have it; else empty
     std::vector<Set> sets;
-    std::vector<std::string> sentinels;  ///< their addresses
+    std::vector<std::string> sentinels;  ///< their addresses; of several regions each has as many
     ServerVersion version = ServerVersion::redis_7;
     std::size_t slot_owners = 0;  ///< how many sets have slots in the beginning; 0: there is no cluster
     std::vector<Fault<ServerFault>> faults;
@@ -116,6 +122,9 @@ private:
     void add_sentinels(Chance& chance, StoreSetup& store);
     void add_cluster(Chance& chance, StoreSetup& store);
 };
+
+/// The addresses of so many sentinels of a world.
+std::vector<std::string> addresses_of_sentinels(std::size_t count);
 
 /// `10.0.0.1:6379` for 0, and so on; and where it is once it has moved, and what its host is called.
 std::string address_of_server(std::size_t number);

@@ -34,8 +34,11 @@ void forbid(std::uint64_t bits, ServerState::Names& names) {
 }  // namespace
 
 Servers::Servers(Events& events, Network& network, const ServerPlan& plan, const SitePlan& sites)
-    : events_(events), network_(network), sites_(sites), hosts_(network, plan.count_servers()) {
-    make_sentinels(plan);
+    : events_(events),
+      network_(network),
+      sites_(sites),
+      hosts_(network, plan.count_servers()),
+      sentinels_(events, network, plan.sentinels) {
     make_sets(plan);
     deaf_nodes_.resize(servers_.size());
     if (plan.slot_owners != 0) {
@@ -47,19 +50,12 @@ Servers::Servers(Events& events, Network& network, const ServerPlan& plan, const
     }
 }
 
-void Servers::make_sentinels(const ServerPlan& plan) {
-    for (const std::string& address : plan.sentinels) {
-        sentinels_.push_back(std::make_unique<Sentinel>(network_, address));
-    }
-    deaf_.resize(sentinels_.size());
-}
-
 void Servers::make_sets(const ServerPlan& plan) {
-    std::vector<Sentinel*> sentinels;
-    for (const auto& sentinel : sentinels_) {
-        sentinels.push_back(sentinel.get());
-    }
+    const std::size_t of_region = plan.sets.size() / sites_.regions();
     for (const ServerPlan::Set& each : plan.sets) {
+        const std::size_t number = sets_.size();
+        const std::size_t region = plan.region_of_set(number, sites_.regions());
+        const std::vector<Sentinel*> sentinels = sentinels_.of_region(region, sites_.regions());
         std::vector<Redis*> members;
         for (std::size_t i = 0; i < each.members; ++i) {
             servers_.push_back(std::make_unique<Redis>(events_, network_, address_of_server(servers_.size()),
@@ -70,10 +66,10 @@ void Servers::make_sets(const ServerPlan& plan) {
         auto servers = std::make_unique<ReplicaSet>(members, lost_);
         std::unique_ptr<MasterWatch> watch;
         if (!sentinels.empty()) {
-            watch = std::make_unique<MasterWatch>(plan.stores.front().shards[sets_.size()].master, *servers,
-                                                  sentinels);
+            watch = std::make_unique<MasterWatch>(plan.stores.front().shards[number % of_region].master,
+                                                  *servers, sentinels);
         }
-        sets_.push_back({std::move(servers), std::move(watch), each.lag});
+        sets_.push_back({std::move(servers), std::move(watch), each.lag, region});
         heal_set(sets_.back());
     }
 }
@@ -100,7 +96,10 @@ void Servers::begin(const Fault<ServerFault>& fault) {
     begin_on_state(fault, server.server().state);
     begin_on_process(fault, server);
     begin_on_replication(fault);
-    begin_on_sentinel(fault);
+    MasterWatch* const watch = set_of(server).watch.get();
+    if (watch != nullptr && fault.kind == ServerFault::lost_sentinel) {
+        sentinels_.lose_one(*watch, fault.bits);
+    }
     if (cluster_ != nullptr) {
         begin_on_cluster(fault);
     }
@@ -176,6 +175,9 @@ void Servers::begin_on_process(const Fault<ServerFault>& fault, Redis& server) {
         case ServerFault::data_loss:
             server.kill(true);
             break;
+        case ServerFault::gone:
+            gone_.insert(&server);
+            [[fallthrough]];
         case ServerFault::vanish:
             server.link().silent = true;
             server.vanish();
@@ -222,32 +224,6 @@ void Servers::begin_on_replication(const Fault<ServerFault>& fault) {
     }
 }
 
-void Servers::begin_on_sentinel(const Fault<ServerFault>& fault) {
-    if (fault.kind != ServerFault::lost_sentinel || sentinels_.empty()) {
-        return;
-    }
-    const std::size_t which = fault.bits % sentinels_.size();
-    Sentinel& sentinel = *sentinels_[which];
-    switch (fault.bits / 8 % 5) {
-        case 0:
-            sentinel.kill();
-            break;
-        case 1:
-            sentinel.link().silent = true;
-            break;
-        case 2:
-            sentinel.link().jitter_back = 20'000;
-            sentinel.link().piece = 5;
-            break;
-        case 3:
-            sentinel.forget(set_of(*servers_[fault.where]).watch->name());
-            break;
-        default:
-            deaf_[which] = true;
-            break;
-    }
-}
-
 void Servers::begin_on_cluster(const Fault<ServerFault>& fault) {
     Redis& server = *servers_[fault.where];
     if (fault.kind == ServerFault::down) {
@@ -291,9 +267,37 @@ bool Servers::is_moving(const ReplicaSet& set) const noexcept {
            (cluster_->move()->from == &set || cluster_->move()->to == &set);
 }
 
+/// Servers say whose data they have: the primary's, where they follow it, or those of before.
+void Servers::name_data(Set& set) {
+    if (!sites_.regional || set.watch == nullptr) {
+        return;
+    }
+    const auto number = static_cast<std::size_t>(&set - sets_.data());
+    const std::string history = std::to_string(100 * (number + 1) + static_cast<std::size_t>(set.histories));
+    const std::string id = history + std::string(40 - history.size(), 'f');
+    for (Redis* member : set.servers->members()) {
+        if (member == &set.servers->primary() || set.servers->follows(*member)) {
+            member->server().state.replication_id = id;
+        }
+    }
+}
+
+/// Replicas that stand in other regions have the priority 0: a region's primary stays there.
+Redis* Servers::find_successor(Set& set) {
+    if (!sites_.regional) {
+        return set.servers->find_successor();
+    }
+    const std::vector<Redis*>& members = set.servers->members();
+    const auto found = std::find_if(members.begin(), members.end(), [&](const Redis* member) {
+        return member != &set.servers->primary() && set.servers->follows(*member) && member->runs() &&
+               site_of(*member) == set.region;
+    });
+    return found != members.end() ? *found : nullptr;
+}
+
 /// Nobody replaces a primary that nobody watches: its address stands in the configuration.
 void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
-    Redis* const next = set.servers->find_successor();
+    Redis* const next = find_successor(set);
     if (next == nullptr || is_moving(*set.servers)) {
         return;
     }
@@ -302,9 +306,11 @@ void Servers::fail_over(const Fault<ServerFault>& fault, Set& set) {
         replace_in_cluster(fault, set, *next);
     } else if (set.watch != nullptr) {
         stop(fault.kind, former);
-        set.watch->begin_failover(*sentinels_[fault.bits % sentinels_.size()]);
+        set.watch->begin_failover(*set.watch->sentinels()[fault.bits % set.watch->sentinels().size()]);
         set.watch->promote(*next);
-        tell_sentinels(set, fault.bits);
+        ++set.histories;
+        name_data(set);
+        sentinels_.tell(*set.watch, fault.bits);
         await_knowledge(set, former, *next, -1);
     }
 }
@@ -358,10 +364,7 @@ bool Servers::is_told_of(const Set& set, const Redis& former) const {
     if (cluster_ != nullptr) {
         return cluster_->is_told_of(former);
     }
-    return set.watch != nullptr &&
-           std::any_of(sentinels_.begin(), sentinels_.end(), [&](const auto& sentinel) {
-               return sentinel->watch(set.watch->name()).primary == former.address();
-           });
+    return set.watch != nullptr && set.watch->is_told_of(former.address());
 }
 
 /// The former primary's writes, once all workers know the new one, are not lost unknown to them:
@@ -373,8 +376,8 @@ void Servers::await_knowledge(Set& set, Redis& former, Redis& next, Micros known
         if (&set.servers->primary() != &next || set.servers->follows(former)) {
             return;
         }
-        const bool known =
-            all_know_ != nullptr && all_know_(former.address(), next.address()) && !is_told_of(set, former);
+        const bool known = all_know_ != nullptr && all_know_(set.region, former.address(), next.address()) &&
+                           !is_told_of(set, former);
         const Micros since = !known ? -1 : known_since < 0 ? events_.now() : known_since;
         if (known && events_.now() - since >= all_workers) {
             former.count_as_lost(nullptr);
@@ -397,19 +400,6 @@ void Servers::tell_nodes(std::uint64_t bits) {
     }
 }
 
-/// Most sentinels learn of a new primary soon, some in the next two seconds.
-void Servers::tell_sentinels(Set& set, std::uint64_t bits) {
-    Chance chance(bits);
-    for (std::size_t i = 0; i < sentinels_.size(); ++i) {
-        const Micros later = chance.percent(60) ? chance.below(50'000) : chance.below(2 * second);
-        events_.in(later, [this, &watch = *set.watch, i] {
-            if (!deaf_[i]) {
-                watch.tell(*sentinels_[i]);
-            }
-        });
-    }
-}
-
 void Servers::end(const Fault<ServerFault>& fault) {
     Redis& server = *servers_[fault.where];
     Set& set = set_of(server);
@@ -420,11 +410,7 @@ void Servers::end(const Fault<ServerFault>& fault) {
         server.kill(true);
         server.restore();
     }
-    for (const auto& sentinel : sentinels_) {
-        sentinel->link() = Link{};
-        sentinel->start();
-    }
-    deaf_.assign(sentinels_.size(), false);
+    sentinels_.heal();
     for (Redis* member : set.servers->members()) {
         heal(*member);
     }
@@ -437,6 +423,9 @@ void Servers::end(const Fault<ServerFault>& fault) {
 }
 
 void Servers::heal(Redis& server) {
+    if (gone_.count(&server) != 0) {
+        return;
+    }
     server.link() = Link{};
     ServerState& state = server.server().state;
     state.loading = state.busy = false;
@@ -462,6 +451,7 @@ void Servers::heal_set(Set& set) {
         }
     }
     if (set.watch != nullptr) {
+        name_data(set);
         set.watch->tell_all();
     }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,8 @@
 #include "t/world/master_watch.h"
 #include "t/world/redis.h"
 #include "t/world/replica_set.h"
-#include "t/world/sentinel.h"
 #include "t/worlds/hosts.h"
+#include "t/worlds/sentinels.h"
 #include "t/worlds/server_plan.h"
 
 namespace rate_limit::world {
@@ -20,8 +21,9 @@ namespace rate_limit::world {
 /// The servers of one world, as its plan has them.
 class Servers {
 public:
-    /// Whether all machines know that `primary` has taken the place of `former`; addresses.
-    using AllKnow = std::function<bool(const std::string& former, const std::string& primary)>;
+    /// Whether all machines of the region know that `primary` has taken the place of `former`; addresses.
+    using AllKnow =
+        std::function<bool(std::size_t region, const std::string& former, const std::string& primary)>;
 
     /// `plan` and `sites` outlive it.
     Servers(Events& events, Network& network, const ServerPlan& plan, const SitePlan& sites);
@@ -58,21 +60,22 @@ private:
         std::unique_ptr<ReplicaSet> servers;
         std::unique_ptr<MasterWatch> watch;  // null: no sentinel watches it
         Micros lag;
+        std::size_t region;
+        int histories = 0;  // how often another server has become its primary
     };
 
     void begin_on_link(const Fault<ServerFault>& fault, Link& link);
     void begin_on_state(const Fault<ServerFault>& fault, ServerState& state);
     void begin_on_process(const Fault<ServerFault>& fault, Redis& server);
     void begin_on_replication(const Fault<ServerFault>& fault);
-    void begin_on_sentinel(const Fault<ServerFault>& fault);
     void begin_on_cluster(const Fault<ServerFault>& fault);
-    void make_sentinels(const ServerPlan& plan);
     void make_sets(const ServerPlan& plan);
     void move(const Fault<ServerFault>& fault);
+    void name_data(Set& set);
+    Redis* find_successor(Set& set);
     void fail_over(const Fault<ServerFault>& fault, Set& set);
     void replace_in_cluster(const Fault<ServerFault>& fault, Set& set, Redis& next);
     void replace_dead(Set& set, Redis& former, Redis& next, std::uint64_t bits);
-    void tell_sentinels(Set& set, std::uint64_t bits);
     void tell_nodes(std::uint64_t bits);
     void go_on_moving(std::uint64_t bits);
     bool is_moving(const ReplicaSet& set) const noexcept;
@@ -90,9 +93,9 @@ private:
     Hosts hosts_;
     LostWrites lost_;
     std::vector<std::unique_ptr<Redis>> servers_;
-    std::vector<std::unique_ptr<Sentinel>> sentinels_;
-    std::vector<bool> deaf_;        // which sentinels do not learn anything
-    std::vector<bool> deaf_nodes_;  // and which servers
+    Sentinels sentinels_;
+    std::vector<bool> deaf_nodes_;  // which servers do not learn anything
+    std::set<const Redis*> gone_;   // never run again
     std::vector<Set> sets_;
     std::unique_ptr<Cluster> cluster_;  // null: there is none
     AllKnow all_know_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "t/world/chance.h"
@@ -39,15 +40,23 @@ struct SitePlan {
 
     Micros longest_round_trip() const;
 
+    // Regions, numbered from 0.
+
     /// How many regions a store has.
     std::size_t regions() const noexcept { return regional ? count : 1; }
 
     /// That of a machine: its number, from 0.
     std::size_t region_of(std::size_t machine) const noexcept { return regional ? of_machine(machine) : 0; }
 
+    /// That whose masters the sentinel of this number watches: it stands there.
+    std::size_t region_of_sentinel(std::size_t number) const noexcept {
+        return regional ? of_sentinel(number) : 0;
+    }
+
     std::size_t count = 1;
-    bool regional = false;  ///< each site is a region of the store, whose primaries stand there
-    std::size_t home = 0;   ///< where primaries are in the beginning
+    bool regional = false;            ///< each site is a region of the store, whose primaries stand there
+    std::optional<std::size_t> gone;  ///< the region that dies while the world lasts, and stays dead
+    std::size_t home = 0;             ///< where primaries are in the beginning
     Micros jitter = 0;
     std::vector<std::vector<Micros>> times;  ///< from the first to the second
     std::vector<std::size_t> servers;        ///< the site of each

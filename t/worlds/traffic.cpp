@@ -85,7 +85,7 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
         }
     }
     for (LimitTruths& limit : limits_) {
-        memory ? limit.lose_memory() : limit.lose_refunds();
+        memory ? limit.lose_memory(plan_.sites.region_of(worker.loop().machine)) : limit.lose_refunds();
     }
 }
 
@@ -314,12 +314,19 @@ void Traffic::check_headers(const Visit& visit) {
 }
 
 void Traffic::check_regions(const Visit& visit) {
+    const Loop& loop = visit.worker->loop();
+    const RegionTruths::Asking asking{visit.key,
+                                      loop.machine,
+                                      visit.memory,
+                                      loop.pid(),
+                                      visit.begun,
+                                      events_.now(),
+                                      visit.purpose == Purpose::asks};
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const std::size_t number = number_of(visit.request->applied(i));
-        regions_.decided({visit.key, visit.worker->loop().machine, visit.memory, visit.begun, events_.now(),
-                          visit.purpose == Purpose::asks},
-                         number, visit.request->applied(i), limits_[number]);
+        regions_.decided(asking, number, visit.request->applied(i), limits_[number]);
     }
+    regions_.decided(asking);
 }
 
 /// The limits learn what its machine knows as confirmed.

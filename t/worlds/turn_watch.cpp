@@ -62,12 +62,14 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
 }  // namespace
 
 TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far,
-                     Truths& truths)
+                     Truths& truths, EventLog& log)
     : events_(events),
       machines_(plan.machines),
       losses_(losses),
       far_(far),
       truths_(truths),
+      log_(log),
+      lines_(events, plan, truths),
       questions_(plan.traffic.limits.size() + with_penalties(plan)),
       windows_(plan.traffic.limits.size() * static_cast<std::uint64_t>(plan.traffic.keys)),
       processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
@@ -137,6 +139,12 @@ std::uint64_t TurnWatch::started() const noexcept {
             return replaces && fault.at <= events_.now() && fault.at >= events_.now() - 2 * second;
         });
     return static_cast<std::uint64_t>(recent) * machines_.workers;
+}
+
+void TurnWatch::on_line(LogLevel level, std::string_view line) {
+    log_.add("machine", Loop::current().machine, "logs:", line);
+    far_.on_line(level, line);
+    lines_.on_line(line);
 }
 
 /// Each slice tells what it has done.

@@ -8,8 +8,10 @@
 #include <unordered_map>
 
 #include "t/world/loop.h"
+#include "t/worlds/event_log.h"
 #include "t/worlds/far_truths.h"
 #include "t/worlds/plan.h"
+#include "t/worlds/region_lines.h"
 #include "t/worlds/told_losses.h"
 #include "t/worlds/truths.h"
 
@@ -20,7 +22,8 @@ namespace rate_limit::world {
 class TurnWatch final : public TurnObserver {
 public:
     /// Watches all loops until its end. All outlive it.
-    TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far, Truths& truths);
+    TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far, Truths& truths,
+              EventLog& log);
     ~TurnWatch();
     TurnWatch(const TurnWatch&) = delete;
     TurnWatch& operator=(const TurnWatch&) = delete;
@@ -48,7 +51,7 @@ private:
     void on_command(const std::string& address, std::string_view command) override;
     void on_connect(const std::string& address) override;
     void on_fate(std::string_view command, const Reply* reply) override { losses_.note(command, reply); }
-    void on_line(LogLevel level, std::string_view line) override { far_.on_line(level, line); }
+    void on_line(LogLevel level, std::string_view line) override;
     void on_debug_line(std::string_view line) override;
     void on_end_of_turn(const Loop& loop) override;
 
@@ -64,6 +67,8 @@ private:
     ToldLosses& losses_;
     FarTruths& far_;
     Truths& truths_;
+    EventLog& log_;
+    RegionLines lines_;
     const std::uint64_t questions_;
     const std::uint64_t windows_;    // all keys of all limits
     const std::uint64_t processes_;  // workers, with those that are replaced and still leave
