@@ -40,14 +40,19 @@ void RegionPlan::draw() {
 }
 
 /// Its machines and servers die without a word, and in some worlds the replicas that it has in other regions,
-/// too: so that nobody answers for it. No other fault of its machines is to bring them back.
+/// too: so that nobody answers for it. In some worlds nothing else fails. No other fault of its machines is
+/// to bring them back.
 void RegionPlan::lose_for_good() {
     constexpr Micros ever = 3600 * second;
     const auto region = static_cast<std::size_t>(moves_.below(static_cast<std::int64_t>(plan_.sites.count)));
     const bool replicas_too = moves_.percent(60);
-    const Micros at = moves_.below(plan_.lasts);
+    const Micros at = moves_.below(plan_.lasts / 2);
     plan_.sites.gone = region;
     auto& of_machines = plan_.machines.faults;
+    if (moves_.percent(50)) {
+        plan_.servers.faults.clear();
+        of_machines.clear();
+    }
     const auto is_of_it = [&](const Fault<MachineFault>& fault) {
         return plan_.sites.region_of(fault.where) == region && fault.at + fault.life >= at;
     };

@@ -12,6 +12,9 @@ namespace {
 /// A machine that got another configuration gets the first one again by then, after the last request.
 constexpr Micros put_right_in = 6 * second;
 
+/// By then a machine reads another replica in place of one that has died.
+constexpr Micros replaced_in = 5 * second;
+
 }  // namespace
 
 RegionTroubles::RegionTroubles(const Plan& plan)
@@ -48,7 +51,7 @@ void RegionTroubles::trouble(const Fault<ServerFault>& fault) {
     const std::size_t read = plan_.servers.region_of_set(plan_.servers.set_of(fault.where), regions_);
     Span span{fault.at, fault.at + fault.life + calms_in};
     if (fault.kind == ServerFault::gone && read != plan_.sites.gone) {
-        span.end = fault.at + calms_in;
+        span.end = fault.at + replaced_in;
     }
     if (fault.kind != ServerFault::stall || plan_.sites.of_server(fault.where) == read) {
         trouble_with(read, span);
