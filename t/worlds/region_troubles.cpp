@@ -12,7 +12,7 @@ namespace {
 /// A machine that got another configuration gets the first one again by then, after the last request.
 constexpr Micros put_right_in = 6 * second;
 
-/// By then a machine reads another replica in place of one that has died.
+/// By then a machine reads another replica in place of one that has died, and charges another primary.
 constexpr Micros replaced_in = 5 * second;
 
 }  // namespace
@@ -52,6 +52,9 @@ void RegionTroubles::trouble(const Fault<ServerFault>& fault) {
     Span span{fault.at, fault.at + fault.life + calms_in};
     if (fault.kind == ServerFault::gone && read != plan_.sites.gone) {
         span.end = fault.at + replaced_in;
+    } else if (fault.kind == ServerFault::failover || fault.kind == ServerFault::death ||
+               fault.kind == ServerFault::freeze) {
+        span.end = fault.at + fault.life + replaced_in;
     }
     if (fault.kind != ServerFault::stall || plan_.sites.of_server(fault.where) == read) {
         trouble_with(read, span);
