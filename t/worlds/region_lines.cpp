@@ -79,7 +79,7 @@ bool RegionLines::is_of(std::size_t server, bool sentinel, std::string_view rest
 void RegionLines::check_blame(std::string_view line) {
     const Micros now = events_.now();
     const std::optional<std::size_t> region = region_blamed(line);
-    if (!region || now < connected_in || names_one_that_is_gone(line)) {
+    if (!region || now < connected_in || may_fail_late(line)) {
         return;
     }
     const std::size_t here = plan_.sites.region_of(Loop::current().machine);
@@ -88,11 +88,12 @@ void RegionLines::check_blame(std::string_view line) {
     }
 }
 
-bool RegionLines::names_one_that_is_gone(std::string_view line) const {
+/// It names a server that is gone, or one of whose connections ends with the bytes that come next.
+bool RegionLines::may_fail_late(std::string_view line) const {
     const std::vector<Fault<ServerFault>>& faults = plan_.servers.faults;
     return std::any_of(faults.begin(), faults.end(), [&](const Fault<ServerFault>& fault) {
-        return fault.kind == ServerFault::gone && fault.at <= events_.now() &&
-               has(line, ' ' + address_of_server(fault.where) + ' ');
+        return (fault.kind == ServerFault::gone || fault.kind == ServerFault::cut) &&
+               fault.at <= events_.now() && has(line, ' ' + address_of_server(fault.where) + ' ');
     });
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "t/world/events.h"
 #include "t/worlds/plan.h"
@@ -28,7 +29,7 @@ private:
     void check_names(std::string_view line, std::string_view role, const std::vector<std::string>& addresses);
     bool is_of(std::size_t server, bool sentinel, std::string_view rest) const;
     void check_blame(std::string_view line);
-    bool names_one_that_is_gone(std::string_view line) const;
+    bool may_fail_late(std::string_view line) const;
     std::optional<std::size_t> region_blamed(std::string_view line) const;
     void fail(std::string_view line, const char* why);
 

@@ -9,6 +9,9 @@ namespace rate_limit::world {
 
 namespace {
 
+/// So much longer than their windows keys live.
+constexpr Micros keys_stay = second;
+
 /// Clocks that drift, and are of milliseconds, are so far from what is known of them.
 constexpr Micros clocks_vary = 60'000;
 
@@ -25,12 +28,20 @@ RegionTruths::RegionTruths(const Plan& plan, Servers& servers, Truths& truths)
       truths_(truths),
       regions_(plan.sites.regional ? plan.sites.count : 0),
       late_(arrives_in + 2 * plan.sites.longest_round_trip()),
-      least_ahead_(always),
-      most_ahead_(-always),
+      ahead_(regions_),
       troubles_(plan) {
-    for (const WallClock& clock : plan.machines.clocks) {
-        least_ahead_ = std::min(least_ahead_, clock.ahead - clock.read_before - clocks_vary);
-        most_ahead_ = std::max(most_ahead_, clock.ahead + clocks_vary);
+    for (std::size_t i = 0; regions_ != 0 && i < plan.machines.clocks.size(); ++i) {
+        const WallClock& clock = plan.machines.clocks[i];
+        Ahead& ahead = ahead_[plan.sites.region_of(i)];
+        ahead.least = std::min(ahead.least, clock.ahead - clock.read_before - clocks_vary);
+        ahead.most = std::max(ahead.most, clock.ahead + clocks_vary);
+        most_ahead_ = std::max(most_ahead_, ahead.most);
+    }
+    for (std::size_t i = 0; regions_ != 0 && i < plan.servers.sets.size(); ++i) {
+        const ServerPlan::Set& set = plan.servers.sets[i];
+        const Micros apart = std::max<Micros>(0, set.apart) * static_cast<Micros>(set.members - 1);
+        Ahead& ahead = ahead_[plan.servers.region_of_set(i, regions_)];
+        ahead.most = std::max(ahead.most, set.ahead + apart + clocks_vary - keys_stay);
     }
 }
 
@@ -47,12 +58,22 @@ std::int64_t RegionTruths::charged_in(std::size_t number, const Account& account
     return std::max<std::int64_t>(0, until(span.end) - until(span.begin));
 }
 
-/// When all clocks are in the window of the request. Around that a region that is ahead tells of the next
-/// one, or its servers have let this one expire.
-RegionTruths::Span RegionTruths::by_all_clocks(const AppliedLimit& applied) const {
+/// When all clocks of the region are in the window of the request. After that it tells of the next one, or
+/// its servers have let this one expire: what was charged there counts for nothing.
+RegionTruths::Span RegionTruths::by_clocks_of(std::size_t region, const AppliedLimit& applied) const {
     const Millis reset = applied.verdict.window.reset;
-    return {in_world(reset - applied.verdict.rate.period * 1000) - least_ahead_,
-            in_world(reset) - most_ahead_};
+    return {in_world(reset - applied.verdict.rate.period * 1000) - ahead_[region].least,
+            in_world(reset) - ahead_[region].most};
+}
+
+bool RegionTruths::is_within_all_clocks(const Asking& asking, const AppliedLimit& applied) const {
+    for (std::size_t region = 0; region < regions_; ++region) {
+        const Span window = by_clocks_of(region, applied);
+        if (asking.begun < window.begin || asking.decided >= window.end) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void RegionTruths::decided(const Asking& asking, std::size_t number, const AppliedLimit& applied,
@@ -61,26 +82,22 @@ void RegionTruths::decided(const Asking& asking, std::size_t number, const Appli
     if (regions_ == 0 || (!limit.lasts() && plan_.machines.has(MachineFault::clock_set))) {
         return;
     }
-    const Span window = by_all_clocks(applied);
-    const bool in_one = limit.lasts() || (window.begin <= asking.begun && asking.decided < window.end);
-    if (!in_one) {
-        return;
-    }
+    const bool in_one = limit.lasts() || is_within_all_clocks(asking, applied);
     const Outcome outcome = applied.verdict.outcome;
     if (outcome == Outcome::passed) {
         check_passed(asking, number, applied, limit);
-        if (asking.alone && under_way_[asking.key] == 1) {
+        if (in_one && asking.alone && under_way_[asking.key] == 1) {
             check_told(asking, number, applied, limit);
         }
-    } else if (outcome == Outcome::rejected) {
+    } else if (in_one && outcome == Outcome::rejected) {
         check_rejected(asking, number, applied, limit);
     }
 }
 
-/// A worker that waits for the one that is gone does so as it tries once more whether that is back: requests
+/// A worker that waits for the one that is gone tries once more whether one of its servers is back: requests
 /// that it has at the same time wait together.
 void RegionTruths::decided(const Asking& asking) {
-    constexpr Micros tries_in = second;
+    constexpr Micros tries_in = 2 * second;  // each of them
     const std::optional<std::size_t> gone = plan_.sites.gone;
     const auto timeout = static_cast<Micros>(plan_.servers.stores.front().check_timeout) * 1000;
     const bool waited = asking.decided - asking.begun >= timeout - 2'000;  // timers are of milliseconds
@@ -91,12 +108,19 @@ void RegionTruths::decided(const Asking& asking) {
     if (asking.begun <= waits.until) {
         return;
     }
-    if (asking.begun < waits.begun + tries_in) {
-        truths_.fail("machine " + std::to_string(asking.machine) + " has waited at " +
-                     std::to_string(waits.begun) + " and at " + std::to_string(asking.begun) +
-                     " for the region that is gone");
+    waits.until = asking.decided;
+    waits.begun.push_back(asking.begun);
+    while (waits.begun.front() + tries_in <= asking.begun) {
+        waits.begun.pop_front();
     }
-    waits = {asking.begun, asking.decided};
+    const std::size_t first = plan_.servers.first_server_of(*gone, regions_);
+    const std::size_t end = plan_.servers.first_server_of(*gone + 1, regions_);
+    if (waits.begun.size() > end - first) {
+        truths_.fail("a worker of machine " + std::to_string(asking.machine) + " has waited " +
+                     std::to_string(waits.begun.size()) + " times since " +
+                     std::to_string(waits.begun.front()) + " for the region that is gone, which has " +
+                     std::to_string(end - first) + " servers");
+    }
 }
 
 bool RegionTruths::reads_others(const Asking& asking) const {
@@ -113,12 +137,15 @@ void RegionTruths::check_passed(const Asking& asking, std::size_t number, const 
                                 LimitTruths& limit) {
     const std::size_t here = plan_.sites.region_of(asking.machine);
     const Micros late = applied.shard().freshness(applied.verdict.rate.period) * 1000 + late_;
-    const Span window = by_all_clocks(applied);
     std::vector<std::int64_t>& known =
         known_[{number, asking.key, asking.memory, applied.verdict.window.reset}];
     known.resize(regions_);
     std::int64_t sum = 0;
     for (std::size_t region = 0; region < regions_; ++region) {
+        const Span window = by_clocks_of(region, applied);
+        if (asking.decided >= window.end) {
+            continue;
+        }
         if (troubles_.reads(here, region, asking.begun, asking.decided)) {
             const Span certain{std::max(window.begin, troubles_.last_crash(region, asking.decided)),
                                asking.begun - late};

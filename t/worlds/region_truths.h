@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -63,9 +64,16 @@ private:
         Micros end;
     };
 
+    /// How far the clocks of a region are ahead of UTC: those of its machines, and `most` also of its
+    /// servers, where they let windows expire by that.
+    struct Ahead {
+        Micros least = always;
+        Micros most = -always;
+    };
+
     /// For a region that is gone.
     struct Waits {
-        Micros begun = -always;  // the last one
+        std::deque<Micros> begun;  // the last ones
         Micros until = -always;
     };
 
@@ -80,16 +88,17 @@ private:
     void check_told(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                     LimitTruths& limit);
     bool reads_others(const Asking& asking) const;
-    Span by_all_clocks(const AppliedLimit& applied) const;
+    Span by_clocks_of(std::size_t region, const AppliedLimit& applied) const;
+    bool is_within_all_clocks(const Asking& asking, const AppliedLimit& applied) const;
     void fail(const Asking& asking, const LimitTruths& limit, const std::string& what);
 
     const Plan& plan_;
     Servers& servers_;
     Truths& truths_;
     const std::size_t regions_;
-    Micros late_;         // by then a charge can be read in all regions, where nothing fails
-    Micros least_ahead_;  // of the machines' clocks, of UTC
-    Micros most_ahead_;
+    Micros late_;                  // by then a charge can be read in all regions, where nothing fails
+    Micros most_ahead_ = -always;  // the machine's clock that is
+    std::vector<Ahead> ahead_;     // by region
     const RegionTroubles troubles_;
     std::map<std::pair<std::size_t, Account>, Charges> charges_;
     std::map<std::size_t, std::int64_t> under_way_;     // by key

@@ -179,7 +179,7 @@ StoreSetup ServerPlan::store_in(std::size_t region, const SitePlan& sites, bool 
 
 std::size_t ServerPlan::first_server_of(std::size_t region, std::size_t regions) const noexcept {
     std::size_t first = 0;
-    for (std::size_t set = 0; region_of_set(set, regions) < region; ++set) {
+    for (std::size_t set = 0; set < sets.size() && region_of_set(set, regions) < region; ++set) {
         first += sets[set].members;
     }
     return first;

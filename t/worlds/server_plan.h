@@ -82,7 +82,7 @@ struct ServerPlan {
         return number / (sets.size() / regions);
     }
 
-    /// The number of the first server of its sets.
+    /// The number of the first server of its sets; behind the last region how many there are.
     std::size_t first_server_of(std::size_t region, std::size_t regions) const noexcept;
 
     /// The number of the set that a server of this number is in.
