@@ -94,10 +94,12 @@ warnings := -Wall -Wextra -Werror
 unit_code = -Og -fno-lto -pthread
 compile = $(CXX) $(dialect) $(code) $(lto) $(warnings) @$(configured)/cc-opt $(CXXFLAGS) -MMD -MP
 
-# The simulator: many machines of the world of virtual time.
-simulate_sources := $(wildcard bench/simulate/*.cpp)
-simulate_objects := $(simulate_sources:bench/simulate/%.cpp=$(BUILD)/simulate/%.o)
+# Programs over the world of virtual time, each compiled as one source: the simulator of many machines, and what compares the Redis of that world
+# with a real one.
 simulator := $(BUILD)/simulate/simulate
+differential := $(BUILD)/differential/differential
+clock_of_redis := $(BUILD)/differential/clock.so
+program_objects := $(patsubst %,$(BUILD)/%/UnifiedSource.o,simulate differential)
 replay := $(BUILD)/simulate/replay
 
 # Tests that take too long for each change: marked so by their head, or their folder.
@@ -303,6 +305,18 @@ SEEDS ?= 1000
 
 $(worlds): $(worlds_main) $(worlds_object) $(world_object) $(pure_objects) $(hiredis_built)
 	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+
+$(program_objects:$(BUILD)/%.o=$(generated)/programs/%.cpp): $(generated)/programs/%/UnifiedSource.cpp: FORCE
+	@$(call unify,$(sort $(wildcard t/$*/*.cpp bench/$*/*.cpp)))
+
+$(program_objects): $(BUILD)/%.o: $(generated)/programs/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+	@mkdir -p $(@D)
+	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
+
+$(simulator) $(differential): $(world_object) $(pure_objects) $(hiredis_built)
+	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
+$(simulator): $(BUILD)/simulate/UnifiedSource.o
+$(differential): $(BUILD)/differential/UnifiedSource.o $(clock_of_redis)
 
 # Arguments that make no sense are refused before anything is built or runs.
 ifneq ($(filter world,$(MAKECMDGOALS)),)
@@ -619,9 +633,6 @@ bench-plot:
 	@mkdir -p docs
 	@TEST_NGINX_BINARY='$(nginx)' TEST_NGINX_MODULE='$(abspath $(module))' OUT=docs/lease.svg bench/plot
 
-$(simulator): $(simulate_objects) $(world_object) $(pure_objects) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
-
 # Says where it is.
 .PHONY: simulator
 simulator: $(simulator)
@@ -644,26 +655,12 @@ simulate-cells: $(simulator)
 	@SIMULATOR='$(abspath $(simulator))' CALIBRATION='$(calibration)' RUNS='$(or $(RUNS),$(abspath $(BUILD)/simulate/runs.tsv))' \
 	    DOCUMENT=docs/benchmarks.md DRAWINGS=docs bench/simulate/run
 
-$(BUILD)/simulate/%.o: bench/simulate/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
-	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
-
 $(addprefix $(BUILD)/bench/,table walk offenders counters overrides bodies): $(BUILD)/bench/%: bench/%.cpp bench/processor_time.h $(filter src/core/%,$(sources) $(headers)) Makefile
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(CXX) -std=c++17 -O2 $(warnings) -Isrc -I. -o $@ $(filter %.cpp,$^)
 
 # This compares the Redis of virtual time with a real one: CALLS of each script; SEED repeats a run.
-differential_objects := $(patsubst t/%.cpp,$(BUILD)/%.o,$(wildcard t/differential/*.cpp))
-differential := $(BUILD)/differential/differential
-clock_of_redis := $(BUILD)/differential/clock.so
 CALLS ?= 100000
-
-$(differential_objects): $(BUILD)/differential/%.o: t/differential/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
-	@mkdir -p $(@D)
-	$(call quiet,CXX)$(compile) -fno-lto -I. -c -o $@ $<
-
-$(differential): $(differential_objects) $(world_object) $(pure_objects) $(clock_of_redis) $(hiredis_built)
-	$(call quiet,LINK)$(CXX) -fno-lto -gz -o $@ $(filter %.o,$^) $(LDFLAGS) $(hiredis_libs) $(lua_libs) -lssl -lcrypto
 
 $(clock_of_redis): t/differential/clock.c Makefile
 	@mkdir -p $(@D)
@@ -673,8 +670,6 @@ $(clock_of_redis): t/differential/clock.c Makefile
 differential: $(differential)
 	$(differential) $(abspath $(clock_of_redis)) $(CALLS) $(SEED)
 
--include $(differential_objects:.o=.d)
-
 clean:
 	rm -rf $(addprefix $(BUILD)/,obj alone unit limiter world worlds sanitized-world differential nginx generated tidy sanitized valgrind fuzz faults past simulate bench bench.md $(other) deb deb-check image) $(module)
 
@@ -682,4 +677,4 @@ distclean: clean
 	rm -rf $(DEPS)/hiredis $(DEPS)/hiredis-sources $(DEPS)/nginx-sanitized $(DEPS)/$(other) $(BUILD)/servers
 	for dir in $(DEPS) $(BUILD); do if [ -d "$$dir" ]; then rmdir --ignore-fail-on-non-empty "$$dir"; fi; done
 
--include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_object:.o=.d) $(worlds_object:.o=.d) $(worlds_main:.o=.d) $(fuzz_objects:.o=.d) $(simulate_objects:.o=.d)
+-include $(objects:.o=.d) $(unit_objects:.o=.d) $(world_object:.o=.d) $(worlds_object:.o=.d) $(worlds_main:.o=.d) $(fuzz_objects:.o=.d) $(program_objects:.o=.d)

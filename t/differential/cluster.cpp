@@ -15,7 +15,7 @@ namespace {
 
 using Command = std::vector<std::string>;
 
-constexpr Micros begin = 1'700'000'000'000'000;
+constexpr Micros cluster_begins = 1'700'000'000'000'000;
 const std::string me(40, 'a');
 const std::string other(40, 'b');
 
@@ -38,7 +38,7 @@ ClusterView view() {
 class TwoNodes {
 public:
     TwoNodes(const std::string& clock, int bus)
-        : real_(clock, begin,
+        : real_(clock, cluster_begins,
                 {{"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus), "--bind", "127.0.0.1",
                   "--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", "7001",
                   "--cluster-node-timeout", "100000000"},
@@ -83,7 +83,7 @@ public:
 
 private:
     RealServer real_;
-    Micros now_ = begin;
+    Micros now_ = cluster_begins;
     Server server_{[this] { return now_; }};
     Session session_{server_};
 };

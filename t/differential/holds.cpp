@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<const char*, 14> machines{
     "a", "b", "machine-3.example", "d", "used", "", "g", "h", "i", "j", "k", "l", "m", "n"};
-constexpr std::array<Millis, 3> lives{1000, 10'000, 30'000};
+constexpr std::array<Millis, 3> slot_lives{1000, 10'000, 30'000};
 
 std::int64_t choose_number(Both& both) {
     static std::int64_t last = 0;
@@ -30,7 +30,7 @@ void send_hold(Both& both) {
     hold.limit = choose_limit(both);
     hold.want = chance.percent(20) ? 0 : chance.below(chance.percent(90) ? 12 : 1'000'000'000);
     hold.least = chance.percent(40) ? 0 : chance.between(0, hold.want + 1);
-    hold.ttl = lives[key % lives.size()];
+    hold.ttl = slot_lives[key % slot_lives.size()];
     const Micros told = chance.percent(15) ? both.machine_clock() : 0;
 
     both.writer().tell_time(told);
