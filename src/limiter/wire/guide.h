@@ -26,8 +26,8 @@ public:
     /// The number of the shard that serves the route now.
     virtual std::size_t number_of(Route route) const noexcept = 0;
 
-    /// In which parts of a cluster the shard of this number may serve slots: bit n for part n of
-    /// Routes::part_of().
+    /// In which parts of a cluster the shard of this number may serve slots: bit n for the part that begins
+    /// with Routes::first_of(n).
     virtual Routes::Parts parts_of(std::size_t number) const noexcept = 0;
 
 protected:

@@ -52,7 +52,6 @@ public:
     static constexpr unsigned part_count = 16;
     static constexpr Parts all_parts = 0xffff;
 
-    static constexpr unsigned part_of(Route slot) noexcept { return slot >> part_bits; }
     static constexpr Route first_of(unsigned part) noexcept { return part << part_bits; }
 
     /// By what a route is counted, of any store: slots of one part together.

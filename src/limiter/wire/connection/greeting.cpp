@@ -223,7 +223,9 @@ void Greeting::take_replication(const Reply& reply) noexcept {
     }
     if (store_.home != nullptr) {
         if (found.primary && !shard_->discovered()) {
-            warn_of_primary();
+            warn_once(&PrimaryWarnings::role,
+                      "is a primary: it is read, and what asks it may have a long way; name a replica of it "
+                      "that stands near by \"replica=\"");
         }
     } else if (health_.role() == Role::primary && shard_->discovered()) {
         if (found.primary) {
@@ -245,34 +247,25 @@ void Greeting::on_same_data(const std::string& other) noexcept {
         "region servers that follow its own primary");
 }
 
-void Greeting::warn_of_primary() const noexcept {
-    if (!shard_->warned->role.exchange(true)) {
-        log_line(process_log(), LogLevel::warn,
-                 "rate limit: %s is a primary: it is read, and what asks it may have a long way; name a "
-                 "replica of it that stands near by \"replica=\"",
-                 health_.subject().c_str());
+void Greeting::warn_once(Warned of, const char* words) const noexcept {
+    if (shard_ != nullptr && !(shard_->warned->*of).exchange(true)) {
+        log_line(process_log(), LogLevel::warn, "rate limit: %s %s", health_.subject().c_str(), words);
     }
 }
 
 void Greeting::tell_time() noexcept {
     tells_time_ = true;
-    if (shard_ != nullptr && !shard_->warned->time.exchange(true)) {
-        log_line(
-            process_log(), LogLevel::warn,
-            "rate limit: %s does not let scripts call TIME: token buckets and running requests count by the "
-            "clocks of the machines, which must agree; give the user +time",
-            health_.subject().c_str());
-    }
+    warn_once(&PrimaryWarnings::time,
+              "does not let scripts call TIME: token buckets and running requests count by the clocks of the "
+              "machines, which must agree; give the user +time");
 }
 
 void Greeting::refuse_bitfields() noexcept {
     takes_bitfields_ = false;
-    if (shard_ != nullptr && !shard_->warned->bitfield.exchange(true)) {
-        log_line(process_log(), LogLevel::warn,
-                 "rate limit: %s does not let its user call BITFIELD: each request to a token bucket takes a "
-                 "script, which costs Redis three times as much; give the user +bitfield",
-                 health_.subject().c_str());
-    }
+    warn_once(
+        &PrimaryWarnings::bitfield,
+        "does not let its user call BITFIELD: each request to a token bucket takes a script, which costs "
+        "Redis three times as much; give the user +bitfield");
 }
 
 /// With one replica the setting would stop all charges whenever either server is down.
@@ -288,13 +281,12 @@ void Greeting::warn_if_alone(const Replication& found) const noexcept {
 }
 
 void Greeting::warn_if_evicting(const Reply& reply) const noexcept {
-    if (reply.is_error() || !evicts(reply.text_view()) || shard_->warned->eviction.exchange(true)) {
-        return;
+    if (!reply.is_error() && evicts(reply.text_view())) {
+        warn_once(
+            &PrimaryWarnings::eviction,
+            "has maxmemory with a policy other than noeviction: an evicted window is a fresh allowance; "
+            "set maxmemory-policy noeviction");
     }
-    log_line(process_log(), LogLevel::warn,
-             "rate limit: %s has maxmemory with a policy other than noeviction: an evicted window is a "
-             "fresh allowance; set maxmemory-policy noeviction",
-             health_.subject().c_str());
 }
 
 }  // namespace rate_limit

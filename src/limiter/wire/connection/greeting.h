@@ -128,9 +128,13 @@ private:
     void reject(std::string_view command, const Reply& reply) noexcept;
     void take_pong(const Reply& reply) noexcept;
     void take_replication(const Reply& reply) noexcept;
+
+    using Warned = std::atomic<bool> PrimaryWarnings::*;
+
+    /// The first worker that finds it says so; of a server of no shard nobody does.
+    void warn_once(Warned of, const char* words) const noexcept;
     void warn_if_evicting(const Reply& reply) const noexcept;
     void warn_if_alone(const Replication& found) const noexcept;
-    void warn_of_primary() const noexcept;
     bool asks_replication() const noexcept;
     const Login& login() const noexcept;
     bool in_cluster() const noexcept { return shard_ != nullptr && shard_->in_cluster; }
