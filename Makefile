@@ -52,20 +52,19 @@ module := $(BUILD)/$(NAME).so
 configured := $(BUILD)/nginx
 generated := $(BUILD)/generated
 sources := $(wildcard src/*/*.cpp src/*/*/*.cpp src/*/*/*/*.cpp)
-rooms := $(sort $(patsubst %/,%,$(dir $(sources))))
 headers := $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
-# The sources of a room are compiled as one file, which takes a third of the time; `make lint` reads each by itself, and so finds what it
-# does not include. The static analyzer recognizes such a file by its name. The NOLINT in it is for clang-tidy, which does not like to see an
-# included source.
-unified := $(rooms:src/%=$(generated)/rooms/%/UnifiedSource.cpp)
-objects := $(unified:$(generated)/rooms/%.cpp=$(BUILD)/obj/%.o)
+# The sources of a layer are compiled in so many parts: that takes half of the time, since each part reads what it includes once. `make lint` reads
+# each source by itself, and so finds what it does not include, and each layer as a whole: no two of its sources may call two things the same.
+# The static analyzer recognizes such a file by its name. The NOLINT in it is for clang-tidy, which does not like to see an included source.
+layers := limiter ngx operator core redis
+parts := core/1 core/2 redis/1 $(addprefix limiter/,1 2 3 4 5) operator/1 operator/2 ngx/1 ngx/2 ngx/3
+unified := $(parts:%=$(generated)/parts/%/UnifiedSource.cpp)
+objects := $(parts:%=$(BUILD)/obj/%/UnifiedSource.o)
 pure_objects := $(filter-out $(BUILD)/obj/ngx/%,$(objects))
 # Tests that need no process: parts alone, and scenarios of the whole limiter in virtual time.
 unit_sources := $(wildcard t/unit/*.cpp t/limiter/*.cpp)
-# The sources of such a room are compiled in so many parts: each part reads GoogleTest and much of the limiter again, and takes a processor.
-# `make lint` reads each source alone.
-unit_parts := $(addprefix unit/,1 2 3 4 5 6) $(addprefix limiter/,1 2 3 4)
+unit_parts := $(addprefix unit/,1 2 3) $(addprefix limiter/,1 2 3)
 unit_unified := $(unit_parts:%=$(generated)/tests/%/UnifiedSource.cpp)
 unit_objects := $(unit_parts:%=$(BUILD)/%/UnifiedSource.o)
 # The world in which the limiter runs without nginx.
@@ -80,7 +79,7 @@ lua_includes = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I lua5
 lua_libs = $(shell pkg-config --libs lua5.1)
 unit_tests := $(BUILD)/unit/unit_tests
 fuzz_sources := $(wildcard t/fuzz/*_fuzz.cpp)
-fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/rooms/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
+fuzz_objects := $(filter-out $(BUILD)/fuzz/ngx/%,$(unified:$(generated)/parts/%.cpp=$(BUILD)/fuzz/%.o)) $(fuzz_sources:t/%.cpp=$(BUILD)/%.o)
 fuzzers := $(fuzz_sources:t/fuzz/%_fuzz.cpp=$(BUILD)/fuzz/%)
 
 dialect := -std=c++17 -Isrc -I$(generated) $(hiredis_includes)
@@ -219,18 +218,23 @@ $(BUILD)/obj/modules.o: $(configured)/modules.c $(configured)/key
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) -O2 -g -fPIC -Wall @$(configured)/cc-opt @$(configured)/includes $(CFLAGS) -c -o $@ $<
 
-$(pure_objects): $(BUILD)/obj/%.o: $(generated)/rooms/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(pure_objects): $(BUILD)/obj/%.o: $(generated)/parts/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(counted)$(compile) -c -o $@ $<
 
 # These objects are linked only into the module, which is linked by $(lto) anyway.
-$(BUILD)/obj/ngx/%.o: $(generated)/rooms/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
+$(BUILD)/obj/ngx/%.o: $(generated)/parts/ngx/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(counted)$(subst -ffat-lto-objects,,$(compile)) @$(configured)/includes -c -o $@ $<
 
-# Touched only when the room has other files.
-$(unified): $(generated)/rooms/%/UnifiedSource.cpp: FORCE
-	@$(call unify,$(patsubst src/%,%,$(sort $(wildcard src/$*/*.cpp))))
+# Touched only when the part has other files.
+$(unified): $(generated)/parts/%/UnifiedSource.cpp: FORCE
+	@$(call unify,$(call part,$(call layer,$(*D)),$(*F),$(words $(filter $(*D)/%,$(parts)))))
+
+layer = $(patsubst src/%,%,$(sort $(filter src/$(1)/%,$(sources))))
+
+# Of a list the part NUMBER of COUNT. Neighbours stay together: they include the same.
+part = $(shell printf '%s\n' $(1) | awk '{ of[NR] = $$0 } END { for (i = 1; i <= NR; ++i) if (int((i - 1) * $(3) / NR) + 1 == $(2)) print of[i] }')
 
 # Tests run makes side by side: each writes a file of its own.
 unify = mkdir -p $(@D) && printf '\#include "%s"  // NOLINT\n' $(1) > $@.$$$$ && if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
@@ -282,8 +286,6 @@ $(unit_tests): $(unit_objects) $(worlds_object) $(world_object) $(pure_objects) 
 # Whatever their names, each source is in one part.
 $(unit_unified): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 	@$(call unify,gtest/gtest.h $(call part,$(sort $(wildcard t/$(*D)/*.cpp)),$(*F),$(words $(filter $(*D)/%,$(unit_parts)))))
-
-part = $(shell printf '%s\n' $(1) | awk 'NR % $(3) + 1 == $(2)')
 
 $(unified_tests): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 	@$(call unify,$(filter-out %/main.cpp,$(sort $(wildcard t/$*/*.cpp))))
@@ -437,7 +439,7 @@ $(BUILD)/fuzz/%_fuzz.o: t/fuzz/%_fuzz.cpp Makefile $(hiredis_built) | $(embedded
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
-$(BUILD)/fuzz/%.o: $(generated)/rooms/%.cpp Makefile $(hiredis_built) | $(embedded)
+$(BUILD)/fuzz/%.o: $(generated)/parts/%.cpp Makefile $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(fuzz_compile)
 
@@ -478,28 +480,13 @@ $(BUILD)/alone/t/%: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(e
 # QUICK=1: without the static analyzer, which takes four fifths of the time.
 tidied := $(BUILD)/tidy$(if $(QUICK),/quick)
 
-# Most of its time goes to what rooms include: those that call no two things the same are read at once. Rooms that no set names are the last one.
-tidied_together := core counts machine redis limiter requests stores upkeep operator pages settings console others
-core_rooms := core core/body core/bucket core/limit core/table core/topology
-counts_rooms := core/counts core/text
-machine_rooms := core/machine core/machine/records core/machine/windows core/machine/workers core/overrides
-redis_rooms := redis redis/keys redis/topology
-limiter_rooms := limiter limiter/charges limiter/leases limiter/modes
-requests_rooms := limiter/overrides limiter/wire/health limiter/wire/connection limiter/wire/node limiter/request
-stores_rooms := core/slots limiter/store limiter/concurrency
-upkeep_rooms := limiter/upkeep limiter/topology limiter/waits limiter/tallies limiter/windows
-operator_rooms := operator/acts operator/figures operator/html
-pages_rooms := operator/page
-settings_rooms := ngx ngx/base ngx/values ngx/conf ngx/wire ngx/redis_block
-console_rooms := ngx/console ngx/finish ngx/topology
-others_rooms := $(filter-out $(foreach set,$(tidied_together),$($(set)_rooms)),$(rooms:src/%=%))
-unified_sets := $(tidied_together:%=$(generated)/tidied/%/UnifiedSource.cpp)
-set_sources = $(foreach room,$($(1)_rooms),$(sort $(wildcard src/$(room)/*.cpp)))
+# Most of its time goes to what sources include, so that a layer is read at once.
+whole_layers := $(layers:%=$(generated)/layers/%/UnifiedSource.cpp)
 
-$(unified_sets): $(generated)/tidied/%/UnifiedSource.cpp: FORCE
-	@$(call unify,$(patsubst src/%,%,$(call set_sources,$*)))
+$(whole_layers): $(generated)/layers/%/UnifiedSource.cpp: FORCE
+	@$(call unify,$(call layer,$*))
 
-tidy: $(tidied_together:%=$(tidied)/%/passed) $(test_rooms:%=$(tidied)/t/%/passed)
+tidy: $(layers:%=$(tidied)/%/passed) $(test_rooms:%=$(tidied)/t/%/passed)
 
 $(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(test_rooms:%=t/%/*)) $(headers) .clang-tidy Makefile tools/tidy \
     $(configured)/cc-opt $(hiredis_built) | $(embedded)
@@ -507,11 +494,10 @@ $(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(test_r
 	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(lua_includes) -I.
 	@touch $@
 
-.SECONDEXPANSION:
-$(tidied)/%/passed: $(generated)/tidied/%/UnifiedSource.cpp $$(call set_sources,$$*) $(headers) .clang-tidy Makefile tools/tidy \
+$(layers:%=$(tidied)/%/passed): $(tidied)/%/passed: $(generated)/layers/%/UnifiedSource.cpp $(sources) $(headers) .clang-tidy Makefile tools/tidy \
     $(configured)/key $(hiredis_built) | $(embedded)
 	@mkdir -p $(@D)
-	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(if $(filter ngx ngx/%,$($*_rooms)),@$(configured)/includes)
+	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(if $(filter ngx,$*),@$(configured)/includes)
 	@touch $@
 
 # The module is installed in one step: a running nginx keeps the file that it has loaded, and a new one finds the old or the

@@ -9,7 +9,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr Msec interval = 1000;
+constexpr Msec throttle_interval = 1000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct LogThrottle::Untold {
         Queue<LogThrottle> due;
         for (LogThrottle* throttle = all.throttles.first(); throttle != nullptr;) {
             LogThrottle* next = all.throttles.after(*throttle);
-            if (msec_now() - throttle->written_ >= interval) {
+            if (msec_now() - throttle->written_ >= throttle_interval) {
                 Queue<LogThrottle>::remove(*throttle);
                 due.push(*throttle);
             }
@@ -40,7 +40,7 @@ struct LogThrottle::Untold {
 
     void arm() noexcept {
         if (!throttles.empty() && !timer.armed()) {
-            timer.set(interval / 2);
+            timer.set(throttle_interval / 2);
         }
     }
 };
@@ -53,7 +53,7 @@ void LogThrottle::tell(Log& log) noexcept {
     if (held_back_) {
         return;
     }
-    if (!ever_written_ || msec_now() - written_ >= interval) {
+    if (!ever_written_ || msec_now() - written_ >= throttle_interval) {
         write(log);
         return;
     }

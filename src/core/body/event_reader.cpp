@@ -6,7 +6,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr std::string_view wanted = "data";
+constexpr std::string_view data_field = "data";
 
 }  // namespace
 
@@ -38,10 +38,10 @@ void EventReader::take(char c) noexcept {
         state_ = State::name;
         matched_ = 0;
     }
-    if (matched_ < wanted.size() && c == wanted[matched_]) {
+    if (matched_ < data_field.size() && c == data_field[matched_]) {
         ++matched_;
     } else {
-        state_ = matched_ == wanted.size() && c == ':' ? State::space : State::other;
+        state_ = matched_ == data_field.size() && c == ':' ? State::space : State::other;
     }
 }
 

@@ -29,7 +29,7 @@ struct Unit {
 constexpr Unit units[] = {{'y', 31'536'000}, {'M', 2'592'000}, {'w', 604'800}, {'d', 86'400},
                           {'h', 3'600},      {'m', 60},        {'s', 1}};
 
-bool add(std::int64_t number, std::int64_t seconds, std::int64_t& total) noexcept {
+bool add_units(std::int64_t number, std::int64_t seconds, std::int64_t& total) noexcept {
     return !__builtin_mul_overflow(number, seconds, &number) &&
            !__builtin_add_overflow(total, number, &total);
 }
@@ -106,7 +106,7 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) noexcept {
         const char name = at != end && *at != ' ' ? *at++ : 's';
         const Unit* const unit =
             std::find_if(next, std::end(units), [name](const Unit& of) { return of.name == name; });
-        if (unit == std::end(units) || !add(number, unit->seconds, total)) {
+        if (unit == std::end(units) || !add_units(number, unit->seconds, total)) {
             return std::nullopt;
         }
         next = unit + 1;

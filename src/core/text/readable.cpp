@@ -15,7 +15,7 @@ std::size_t length_of(unsigned char first) noexcept {
 }
 
 /// The character of these bytes, or none: too long a form of another one, half of a pair, or above the last.
-std::uint32_t decode(std::string_view bytes) noexcept {
+std::uint32_t decode_character(std::string_view bytes) noexcept {
     constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const std::size_t length = bytes.size();
     std::uint32_t character = static_cast<unsigned char>(bytes.front());
@@ -58,7 +58,7 @@ std::string readable(std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = length_of(static_cast<unsigned char>(text.front()));
         const bool whole = length != 0 && length <= text.size();
-        const std::uint32_t character = whole ? decode(text.substr(0, length)) : none;
+        const std::uint32_t character = whole ? decode_character(text.substr(0, length)) : none;
         const std::string_view bytes = text.substr(0, character != none ? length : 1);
         if (character == none || character == '%' || is_hidden(character)) {
             append_percent(read, bytes);

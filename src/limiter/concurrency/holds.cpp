@@ -17,7 +17,7 @@ namespace {
 
 /// How often requests look whether another worker's call has been answered, in milliseconds, and how many of
 /// them in one turn of the event loop.
-constexpr Msec pause = 2;
+constexpr Msec retry_pause = 2;
 constexpr std::size_t most_tries = 500;
 
 /// Milliseconds that a note lives; each look prolongs it.
@@ -105,7 +105,7 @@ void Holds::stand_in_line(Entrance& entrance) noexcept {
     }
     entrance.join(elsewhere_);
     if (!again_.armed()) {
-        again_.set(pause);
+        again_.set(retry_pause);
     }
 }
 
@@ -266,7 +266,7 @@ void Holds::try_again() noexcept {
     }
     elsewhere_.take_all_before(elsewhere_.first(), waiting);
     if (!elsewhere_.empty() && !again_.armed()) {
-        again_.set(pause);
+        again_.set(retry_pause);
     }
 }
 

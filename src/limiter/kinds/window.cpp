@@ -27,7 +27,7 @@ bool let_in(AppliedLimit& applied, WindowRecord& record, const Terms& terms, con
 
 /// A request has entered the window of this record: it holds that, and the verdict gets it. True: the window
 /// leaves less than `need` from now on.
-bool hold(AppliedLimit& applied, const WindowRecord& record, const Entry& entry) noexcept {
+bool hold_cost(AppliedLimit& applied, const WindowRecord& record, const Entry& entry) noexcept {
     const bool reserves = entry.kind == Holding::Kind::reserved;
     applied.holding = {entry.kind, applied.cost, record.ticket, 0};
     show(applied, {taken(record) - (reserves ? applied.cost : 1), record.reset});
@@ -124,7 +124,7 @@ std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entr
             return;
         }
         applied.open = true;
-        full = hold(applied, record, entry);
+        full = hold_cost(applied, record, entry);
     });
     if (full) {
         note_used_up(applied, now);
@@ -140,7 +140,7 @@ Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& wo
     const bool room = applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
         take_word(record, terms, word, question);
         admitted = let_in(applied, record, terms, entry);
-        full = !admitted || hold(applied, record, entry);
+        full = !admitted || hold_cost(applied, record, entry);
         if (!admitted) {
             reject_by(applied, record, entry.need);
             if (word.source != Source::memory) {

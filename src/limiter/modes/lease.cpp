@@ -15,7 +15,7 @@ namespace rate_limit {
 
 namespace {
 
-void hold(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
+void hold_tokens(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcept {
     applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, 0, reset};
 }
 
@@ -45,7 +45,7 @@ void give_back(AppliedLimit& applied, std::int64_t tokens, Millis reset) noexcep
 void give_back_all(AppliedLimit& applied) noexcept {
     const std::int64_t granted = applied.take_granted();
     if (granted != 0) {
-        hold(applied, granted, applied.answer()->window().reset);
+        hold_tokens(applied, granted, applied.answer()->window().reset);
     }
     const Holding holding = applied.take_holding();
     if (holding.kind == Holding::Kind::tokens) {
@@ -100,7 +100,7 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
         return ChargeRefund::recall(applied, now);
     }
     applied.by_tokens = true;
-    hold(applied, applied.cost, spending.seen.reset);
+    hold_tokens(applied, applied.cost, spending.seen.reset);
     show(applied, {taken(spending.seen) - applied.cost, spending.seen.reset});
     if (spending.low) {
         applied.shard().fetches().fetch_ahead(applied.key, applied.demand);
@@ -126,7 +126,7 @@ Admission Lease::admit(AppliedLimit& applied, Millis now) const noexcept {
     const std::int64_t granted = applied.take_granted();
     const Window& found = applied.answer()->window();
     applied.open = is_open(found, applied.verdict.rate.period, now);
-    hold(applied, granted, found.reset);
+    hold_tokens(applied, granted, found.reset);
     show(applied, found.reset != 0 ? found : Window{0, terms_of(applied, now).proposed});
     return granted >= applied.cost ? Admission::admitted : Admission::refused;
 }

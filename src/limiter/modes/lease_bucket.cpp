@@ -22,7 +22,7 @@ bool leases(const AppliedLimit& applied) noexcept {
     return applied.life != 0 && applied.cost != 0;
 }
 
-void hold(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
+void hold_bucket_tokens(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
     applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, end, 0};
 }
 
@@ -75,7 +75,7 @@ Recalled LeaseBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
     const BucketSpending spending = spend_here(applied, applied.cost);
     if (spending.spent) {
         applied.by_tokens = true;
-        hold(applied, applied.cost, spending.end);
+        hold_bucket_tokens(applied, applied.cost, spending.end);
         show_bucket(applied, spending.before, 0, now);
         if (spending.low) {
             applied.shard().fetches().fetch_ahead(applied.key, applied.demand);
@@ -102,7 +102,7 @@ Admission LeaseBucket::admit(AppliedLimit& applied, Millis now) const noexcept {
     learn_bucket(told, bucket.fill(), now, applied.answer()->window().used);
     const std::int64_t granted = applied.take_granted();
     const bool admitted = granted >= applied.cost;
-    hold(applied, granted, std::get<Seat>(applied.asked).tokens_end());
+    hold_bucket_tokens(applied, granted, std::get<Seat>(applied.asked).tokens_end());
     if (!admitted || shown_of(told, bucket, now).used >= bucket.burst()) {
         note_used_up(applied, now);
     }

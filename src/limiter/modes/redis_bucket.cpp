@@ -79,8 +79,8 @@ void refund_primary(AppliedLimit& applied, const Demand& demand, const Holding& 
 }
 
 /// The primary has taken the cost of the request; `due` is what it is charged in all.
-void settle_reserved(AppliedLimit& applied, const Demand& demand, const Holding& holding, std::int64_t due,
-                     Millis now) noexcept {
+void settle_reserved_tokens(AppliedLimit& applied, const Demand& demand, const Holding& holding,
+                            std::int64_t due, Millis now) noexcept {
     if (due > holding.cost) {
         charge_primary(applied, owe_bucket(applied, demand, due - holding.cost, now));
     } else if (due < holding.cost) {
@@ -195,7 +195,7 @@ void RedisBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
                                       receipt_of_granted(applied)};
     }
     if (holding.kind == Holding::Kind::reserved) {
-        settle_reserved(applied, demand_of(applied), holding, due, now);
+        settle_reserved_tokens(applied, demand_of(applied), holding, due, now);
     } else if (due != 0) {
         const Debt owed = owe_bucket(applied, demand_of(applied), due, now);
         if (reservation != nullptr && reservation->unsettled()) {

@@ -31,8 +31,8 @@ constexpr std::uint32_t told_full(std::size_t left) noexcept {
 }
 
 /// Milliseconds between two looks of a machine, at least, and between two tries of a worker to have the turn.
-constexpr std::uint32_t interval = 800;
-constexpr Msec pause = 250;
+constexpr std::uint32_t watch_interval = 800;
+constexpr Msec short_pause = 250;
 
 /// Nanoseconds until a version that did not come in time is read again.
 constexpr Nanos rest = 300'000'000'000;
@@ -288,11 +288,11 @@ void Watch::on_timer(void* self) noexcept {
             continue;
         }
         any = true;
-        if (!store->asks_overrides && store->shared_overrides->take_turn(ticks_now(), interval)) {
+        if (!store->asks_overrides && store->shared_overrides->take_turn(ticks_now(), watch_interval)) {
             Look::begin(*store);
         }
     }
-    static_cast<Watch*>(self)->timer.set(any ? pause : long_pause);
+    static_cast<Watch*>(self)->timer.set(any ? short_pause : long_pause);
 }
 
 }  // namespace
@@ -393,7 +393,7 @@ std::vector<SharedOverrides::Field> last_good(const StoreConf& store) {
 }
 
 void start_shared_watch() noexcept {
-    Worker::current().part<Watch>().timer.set(1 + static_cast<Msec>(random_bits()) % pause);
+    Worker::current().part<Watch>().timer.set(1 + static_cast<Msec>(random_bits()) % short_pause);
 }
 
 }  // namespace rate_limit

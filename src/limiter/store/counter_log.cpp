@@ -21,7 +21,7 @@ namespace rate_limit {
 
 namespace {
 
-constexpr Msec interval = 60'000;
+constexpr Msec log_interval = 60'000;
 
 /// First the counters that nothing stands in for, and those that stand in for subjects without room; then
 /// what the log tells.
@@ -91,7 +91,7 @@ ErrorCounts errors_of_named(const StoreConf& store, const ShardConf& shard) {
 }
 
 /// The sums that one line tells.
-class Line {
+class CounterLine {
 public:
     void add_waiting(std::uint64_t windows) noexcept { waiting_ += windows; }
 
@@ -147,7 +147,7 @@ private:
 };
 
 /// Writes the line unless some worker wrote the same one last; `first` has the note of that.
-void write(const char* store, Millis zone_made, const Line& line, Counters<Loss>& first) {
+void write(const char* store, Millis zone_made, const CounterLine& line, Counters<Loss>& first) {
     const std::string text = line.text();
     if (!first.tell(line.has_any() ? xxh64(text, 1) : 0)) {
         return;
@@ -170,8 +170,8 @@ std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
 }
 
 /// `others` collects what has no counters of its own.
-void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
-    Line line;
+void tell_store(CounterTable& table, const StoreConf& store, CounterLine& others) {
+    CounterLine line;
     std::optional<Counters<Loss>> first;  // the first shard's that has counters of its own
     for (const NodeConf& sentinel : store.sentinels) {
         line.add("sentinel ", sentinel.text, errors_of(table, {store.name, {}, sentinel.text}));
@@ -211,7 +211,7 @@ void tell_store(CounterTable& table, const StoreConf& store, Line& others) {
 
 void tell(const Configuration& main) {
     CounterTable& table = main.zone->counters();
-    Line others;
+    CounterLine others;
     for (const StoreConf* store : main.stores) {
         tell_store(table, *store, others);
     }
@@ -234,18 +234,18 @@ void on_timer(void* self) noexcept {
     if (is_leaving()) {
         return;
     }
-    Msec wait = interval;
+    Msec wait = log_interval;
     const Configuration* main = configuration_at_work();
     if (main != nullptr && main->zone != nullptr && !main->stores.empty()) {
         const auto now = ticks_now();
-        if (main->zone->counters().take_turn(now, interval)) {
+        if (main->zone->counters().take_turn(now, log_interval)) {
             try {
                 tell(*main);
             } catch (...) {
                 // without memory: the next turn tells it
             }
         }
-        wait = std::max<Msec>(1, main->zone->counters().pause(now, interval));
+        wait = std::max<Msec>(1, main->zone->counters().pause(now, log_interval));
     }
     static_cast<CounterLog*>(self)->timer.set(wait);
 }

@@ -111,8 +111,8 @@ ngx_int_t send_result(ngx_http_request_t* r, const Form& form, const ActResult& 
     return send_page(r, status_of(result.error), type_for(r), write_whole(*tell_act(r, form, result)));
 }
 
-ngx_int_t refuse(ngx_http_request_t* r, ActError error, std::string_view description,
-                 const Form& form = Form()) {
+ngx_int_t refuse_act(ngx_http_request_t* r, ActError error, std::string_view description,
+                     const Form& form = Form()) {
     return send_result(r, form, ActResult::failed(error, std::string(description)));
 }
 
@@ -154,12 +154,12 @@ ngx_int_t go_on(ngx_http_request_t* r, PostedAct& posted) {
 ngx_int_t act(ngx_http_request_t* r) {
     const std::optional<std::string> body = posted_body(*r);
     if (!body) {
-        return refuse(r, ActError::too_large, "The form is too long.");
+        return refuse_act(r, ActError::too_large, "The form is too long.");
     }
     Form form;
     const Form::Error error = form.parse(*body);
     if (error != Form::Error::none) {
-        return refuse(r, ActError::bad_parameter, describe(error), form);
+        return refuse_act(r, ActError::bad_parameter, describe(error), form);
     }
     PostedAct* posted = make<PostedAct>(*r->pool, r, std::move(form));
     return posted != nullptr ? go_on(r, *posted) : NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -167,7 +167,7 @@ ngx_int_t act(ngx_http_request_t* r) {
 
 /// nginx has read the body. While the act waits, the request is as if its content handler had returned
 /// NGX_DONE.
-void on_body(ngx_http_request_t* r) noexcept {
+void on_form(ngx_http_request_t* r) noexcept {
     ngx_int_t status = NGX_HTTP_INTERNAL_SERVER_ERROR;
     try {
         status = act(r);
@@ -186,12 +186,13 @@ ngx_int_t read_form(ngx_http_request_t* r) {
                           "from a client that is no browser.");
     }
     if (!is_form(*r)) {
-        return refuse(r, ActError::unsupported_type, "Acts are posted as application/x-www-form-urlencoded.");
+        return refuse_act(r, ActError::unsupported_type,
+                          "Acts are posted as application/x-www-form-urlencoded.");
     }
     if (r->headers_in.content_length_n > most_posted) {
-        return refuse(r, ActError::too_large, "The form is too long.");
+        return refuse_act(r, ActError::too_large, "The form is too long.");
     }
-    const ngx_int_t status = ngx_http_read_client_request_body(r, on_body);
+    const ngx_int_t status = ngx_http_read_client_request_body(r, on_form);
     return status >= NGX_HTTP_SPECIAL_RESPONSE ? status : NGX_DONE;
 }
 
@@ -205,7 +206,7 @@ ngx_int_t answer_key(ngx_http_request_t* r, const char* forbidden) {
         return read_form(r);
     }
     if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
-        return refuse(r, ActError::method_not_allowed, "It is read by GET or HEAD, and acts are posted.");
+        return refuse_act(r, ActError::method_not_allowed, "It is read by GET or HEAD, and acts are posted.");
     }
     return send_page(r, NGX_HTTP_OK, html_type, write_key_form(*main_conf(r), view_of(r)));
 }

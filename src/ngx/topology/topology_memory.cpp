@@ -56,7 +56,7 @@ void inherit(const StoreConf& store) noexcept {
 
 /// The part of nginx's memory that is ours. nginx's allocator takes all free pages at once, so the second
 /// call for one memory finds the same place in `pool->data`.
-ngx_int_t init(ngx_shm_zone_t* zone, void* /*previous*/) noexcept {
+ngx_int_t init_topology(ngx_shm_zone_t* zone, void* /*previous*/) noexcept {
     const auto& store = *static_cast<const StoreConf*>(zone->data);
     SharedTopology& topology = *store.topology;
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
@@ -97,7 +97,7 @@ ngx_int_t reserve_topology(ngx_conf_t* cf, StoreConf& store) {
         return NGX_ERROR;
     }
     store.topology = new (memory) SharedTopology;
-    zone->init = init;
+    zone->init = init_topology;
     zone->data = &store;
     return NGX_OK;
 }

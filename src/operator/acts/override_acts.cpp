@@ -225,7 +225,7 @@ bool has_failed(Acting& acting, const KeyOfLimit& limit) {
 }
 
 /// Tells the store: sets the override, or ends it.
-void share(Acting& acting, KeyOfLimit& limit, const StoreConf& store) {
+void share_override(Acting& acting, KeyOfLimit& limit, const StoreConf& store) {
     const std::optional<std::string> field = shared_field(acting, limit, store);
     if (!field) {
         note_unchanged(
@@ -281,7 +281,7 @@ void begin_change(Acting& acting, KeyOfLimit& limit) {
     if (store == nullptr) {
         change_here(acting, limit);
     } else if (!has_failed(acting, limit)) {
-        share(acting, limit, *store);
+        share_override(acting, limit, *store);
     }
 }
 

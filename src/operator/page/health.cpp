@@ -16,7 +16,7 @@ namespace {
 using Findings = std::vector<Finding>;
 
 /// The most nodes that are named one by one.
-constexpr std::size_t most_named = 3;
+constexpr std::size_t most_down_named = 3;
 
 std::string name_of(const AllFigures::OfShard& shard) {
     return "shard " + readable(shard.subject.shard) + " of store " + readable(shard.subject.store);
@@ -53,7 +53,7 @@ void find_nodes_down(const AllFigures& found, Findings& findings) {
     std::stable_sort(down.begin(), down.end(), [](const Down& a, const Down& b) {
         return a.node->node.primary && !b.node->node.primary;
     });
-    for (std::size_t i = 0; i < std::min(down.size(), most_named); ++i) {
+    for (std::size_t i = 0; i < std::min(down.size(), most_down_named); ++i) {
         const NodeBoard::Told& told = down[i].node->node;
         const std::uint64_t waiting = down[i].shard->windows;
         findings.push_back(
@@ -62,9 +62,9 @@ void find_nodes_down(const AllFigures& found, Findings& findings) {
              told.primary && waiting != 0 ? "Charges of " + counted(waiting, "window") + " wait for it."
                                           : std::string()});
     }
-    if (down.size() > most_named) {
-        findings.push_back({counted(down.size() - most_named, "more node") + " of " + grouped(nodes) +
-                                (down.size() - most_named == 1 ? " is down" : " are down"),
+    if (down.size() > most_down_named) {
+        findings.push_back({counted(down.size() - most_down_named, "more node") + " of " + grouped(nodes) +
+                                (down.size() - most_down_named == 1 ? " is down" : " are down"),
                             "They are among the stores below."});
     }
 }
