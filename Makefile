@@ -363,7 +363,7 @@ $(unit_objects): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/c
 prove: $(module)
 	$(if $(WATCH),NGINX_BINARY='$(nginx)') TEST_NGINX_BINARY='$(if $(WATCH),$(abspath tools/watched-nginx),$(nginx))' \
 	    TEST_NGINX_MODULE='$(abspath $(module))' PERL5LIB='$(abspath t/lib)' \
-	    prove -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),$(daily_tests))
+	    prove -MRateLimit::Preloaded -j$(TEST_JOBS) $(PROVE_OPTIONS) -r $(or $(T),$(daily_tests))
 
 nightly:
 	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build run redis test

@@ -20,13 +20,13 @@ use RateLimit::Wait;
 use constant {PR_SET_PDEATHSIG => 1};
 
 my %prctl_number = (x86_64 => 157, aarch64 => 167);
-my $owner = $$;
-my %running;
+my ($owner, %running);
 
 # exit() runs the END blocks; the default action of these signals would not.
 $SIG{$_} = sub { exit 130 } for qw(INT TERM HUP);
 
 sub start ($class, %opt) {
+    $owner //= $$;
     my $pid = fork // die "fork: $!";
     if (!$pid) {
         $SIG{$_} = 'DEFAULT' for qw(INT TERM HUP PIPE);
@@ -136,7 +136,7 @@ sub children_of ($pid) {
 }
 
 sub stop_all () {
-    return if $$ != $owner;
+    return if $$ != ($owner // 0);
     local ($?, $!, $@);
     for my $process (values %running) {
         eval { $process->kill; 1 } or warn $@;

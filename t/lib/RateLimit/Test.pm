@@ -83,14 +83,14 @@ use RateLimit::Traffic;
 use RateLimit::Upgrade;
 use RateLimit::Wait;
 
-my $owner = $$;
-my $done;
+my ($owner, $done) = (0);
 
 # Among the lines that tell why a test has failed.
 $SIG{__DIE__} = sub ($why) { diag "died: $why" if defined $^S && !$^S };
 
 sub import ($class) {
     my $caller = caller;
+    $owner = $$;
     strict->import;
     warnings->import;
     feature->import('signatures');
