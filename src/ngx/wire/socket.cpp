@@ -179,13 +179,42 @@ bool Connection::Socket::send(std::string_view command) noexcept {
     if (waiting_ == 0 && has_partial_reply(*context_->c.reader)) {
         return false;  // nobody waits for that reply: its rest would be this command's answer
     }
-    if (!expect_reply() ||
-        redisAppendFormattedCommand(&context_->c, command.data(), command.size()) != REDIS_OK) {
+    if (!expect_reply() || !append(command)) {
         return false;
     }
     ++waiting_;
-    add_write(connection_);
     return true;
+}
+
+/// hiredis gets all commands that leave at the end of a turn as one: it frees its buffer with each write, and
+/// would let it grow anew with every few of them.
+bool Connection::Socket::append(std::string_view command) noexcept {
+    if (!connected_ || flushing_ || waits_for_socket()) {
+        add_write(connection_);
+        return redisAppendFormattedCommand(&context_->c, command.data(), command.size()) == REDIS_OK;
+    }
+    try {
+        gathered_.append(command);
+    } catch (...) {
+        return false;
+    }
+    ngx_post_event(&flush_, &ngx_posted_events);
+    return true;
+}
+
+/// False without memory.
+bool Connection::Socket::pass_on_gathered() noexcept {
+    constexpr std::size_t most_kept = 65'536;  // bytes of memory, for the next turn
+    if (gathered_.empty()) {
+        return true;
+    }
+    const bool passed =
+        redisAppendFormattedCommand(&context_->c, gathered_.data(), gathered_.size()) == REDIS_OK;
+    gathered_.clear();
+    if (gathered_.capacity() > most_kept) {
+        std::string().swap(gathered_);
+    }
+    return passed;
 }
 
 /// redisAsyncFormattedCommand() would parse every command anew, and allocate a callback for each. One is
@@ -363,6 +392,10 @@ void Connection::Socket::on_flush(ngx_event_t* event) noexcept {
 
 void Connection::Socket::write_now() noexcept {
     if (connected_ && reason_ == nullptr) {
+        if (!pass_on_gathered()) {
+            close("no memory");
+            return;
+        }
         flushing_ = true;
         redisAsyncHandleWrite(context_);
         flushing_ = false;
@@ -435,6 +468,7 @@ void Connection::Socket::gone(void* opaque) noexcept {
     self.reached_ = false;
     self.connected_ = false;
     self.waiting_ = 0;
+    self.gathered_.clear();
     self.owner_.on_closed(reason);
 }
 

@@ -63,6 +63,8 @@ private:
     void read_all() noexcept;
     void end_handshake(TlsStream::Handshake result) noexcept;
     bool waits_for_socket() const noexcept;
+    bool append(std::string_view command) noexcept;
+    bool pass_on_gathered() noexcept;
     bool expect_reply() noexcept;
     bool read_reply() noexcept;
     void keep_error(const redisContext& context) noexcept;
@@ -78,6 +80,7 @@ private:
     bool broke_handshake_ = false;
     bool flushing_ = false;
     std::size_t waiting_ = 0;  // commands without an answer: as many as the owner has in its queue
+    std::string gathered_;     // commands of this turn, not given to hiredis yet
     ngx_event_t flush_{};
     std::unique_ptr<TreeReply> tree_;
     Reply reply_;
