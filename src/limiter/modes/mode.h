@@ -58,7 +58,8 @@ public:
         return 0;
     }
 
-    /// The request ends: it lets go of what it holds to its end.
+    /// The request ends: it lets go of the slot that it holds to its end. Not called where none of its limits
+    /// counts requests that run.
     virtual void leave(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {}
 
 protected:

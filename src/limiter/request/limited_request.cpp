@@ -14,6 +14,7 @@ AppliedLimit& LimitedRequest::add(const Limit& limit) noexcept {
     auto* applied = new (&applied_[count_]) AppliedLimit(limit, uncounted, *verdict);
     verdict->name = limit.name;
     verdict->slots = !limit.kind->is_spent;
+    has_slots_ = has_slots_ || verdict->slots;
     ++count_;
     return *applied;
 }
@@ -66,6 +67,9 @@ void LimitedRequest::give_back_all(bool left) noexcept {
 }
 
 void LimitedRequest::leave_all() noexcept {
+    if (!has_slots_) {
+        return;
+    }
     const Millis now = now_millis();
     for (std::size_t i = 0; i < count_; ++i) {
         applied_[i].mode->leave(applied_[i], now);
@@ -94,6 +98,9 @@ void LimitedRequest::end_wait() noexcept {
 }
 
 void LimitedRequest::stop_waiting() noexcept {
+    if (!waiting()) {
+        return;
+    }
     for (std::size_t i = 0; i < count_; ++i) {
         if (Answer* answer = applied_[i].answer()) {
             answer->abandon();

@@ -116,6 +116,7 @@ private:
     Verdict* verdicts_ = nullptr;
     std::size_t count_ = 0;
     std::size_t pending_ = 0;
+    bool has_slots_ = false;  // one of the limits counts requests that run
     bool asking_ = false;
     bool left_queue_ = false;
     Msec delay_began_ = 0;

@@ -47,8 +47,9 @@ ngx_int_t go_on(RequestContext& context, Phase phase) noexcept {
 /// Every verdict of the phase is in: the request goes on, waits for its turn or ends here.
 ngx_int_t conclude(RequestContext& context, Phase phase, std::size_t from) noexcept {
     decide(context, from);
-    log_rejections(context, from);
-
+    if (context.outcome != Outcome::passed) {
+        log_rejections(context, from);
+    }
     if (!is_refusal(context.outcome)) {
         return await_turn(context, from) ? context.suspend() : go_on(context, phase);
     }
@@ -99,11 +100,9 @@ ngx_int_t begin(RequestContext& context, Phase phase, bool attached) noexcept {
     return context.outcome == Outcome::bypassed ? NGX_DECLINED : NGX_OK;
 }
 
+/// The location has limits in this phase.
 ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     const LocationConf& conf = *location_conf(r);
-    if (conf.limits == nullptr || conf.report || limits_in(conf, phase) == 0 || r != r->main) {
-        return NGX_DECLINED;
-    }
     RequestContext* context = RequestContext::find(r);
     const bool attached = context != nullptr;
     if (attached && (context->done(phase) || &context->conf() != &conf ||
@@ -140,6 +139,13 @@ ngx_int_t limit_request(ngx_http_request_t* r, Phase phase) noexcept {
     return context->waiting() ? context->suspend() : conclude(*context, phase, from);
 }
 
+/// Most locations have no limits in one of the phases.
+ngx_int_t run_phase(ngx_http_request_t* r, Phase phase) noexcept {
+    const LocationConf& conf = *location_conf(r);
+    const bool has_limits = conf.limits != nullptr && !conf.report && limits_in(conf, phase) != 0;
+    return has_limits && r == r->main ? limit_request(r, phase) : NGX_DECLINED;
+}
+
 /// The response has ended, perhaps before it was sent, and another location is about to run: its upstream
 /// would take the first one's place, and it holds no slots.
 void end_before_post_action(ngx_http_request_t* r) noexcept {
@@ -159,11 +165,11 @@ ngx_int_t access_handler(ngx_http_request_t* r) noexcept {
     if (r->post_action != 0) {
         end_before_post_action(r);
     }
-    return limit_request(r, Phase::access);
+    return run_phase(r, Phase::access);
 }
 
 ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
-    return limit_request(r, Phase::precontent);
+    return run_phase(r, Phase::precontent);
 }
 
 /// Charges an admitted request, however it ended. A request whose client left while it waited for a store was
