@@ -22,6 +22,7 @@ bool StatusSet::add(std::string_view word) noexcept {
     for (std::size_t status = first; status < first + (of_class ? 100 : 1); ++status) {
         set[status] = true;
     }
+    (excepts ? excepts_ : names_) = true;
     return true;
 }
 

@@ -89,6 +89,8 @@ AppliedLimit& RequestContext::add_line(const LimitLine& line) noexcept {
     } else if (line.reserve == nullptr && line.cost->is_constant()) {
         applied.cost = line.constant_cost;
         applied.cost_known = true;
+    } else {
+        cost_is_final = false;
     }
     return applied;
 }

@@ -107,7 +107,7 @@ public:
     /// A location that `post_action` runs has limited the request, not one before its response.
     bool is_of_post_action() const noexcept { return resumable_.of_post_action; }
 
-    bool cost_is_final = false;  ///< evaluate_final_costs() has run
+    bool cost_is_final = true;   ///< all costs are constants, or evaluate_final_costs() has run
     bool response_ends = false;  ///< all of the response has come to the filters
 
     BodyReading* response = nullptr;  ///< what is read of the body of the response; null: nothing is

@@ -12,14 +12,9 @@ namespace rate_limit {
 
 namespace {
 
-/// Evaluates the cost, unless it is known. True where that was done, and the request counts as 1 or as
-/// nothing because the cost is empty or 0. One that says no number leaves what is reserved. `kept` keeps
-/// nginx's variables; null: they may change.
-bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
-                   const KeptVariables* kept = nullptr) noexcept {
-    if (applied.cost_known) {
-        return false;
-    }
+/// evaluate_cost() where the cost is not known.
+[[gnu::noinline]] bool evaluate_unknown_cost(RequestContext& context, AppliedLimit& applied,
+                                             const KeptVariables* kept) noexcept {
     ngx_http_request_t* r = context.request();
     ngx_str_t text = ngx_null_string;
     std::int64_t cost = 1;
@@ -37,6 +32,14 @@ bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
     }
     applied.cost = cost;
     return reading == CostReading::empty || cost == 0;
+}
+
+/// Evaluates the cost, unless it is known. True where that was done, and the request counts as 1 or as
+/// nothing because the cost is empty or 0. One that says no number leaves what is reserved. `kept` keeps
+/// nginx's variables; null: they may change.
+bool evaluate_cost(RequestContext& context, AppliedLimit& applied,
+                   const KeptVariables* kept = nullptr) noexcept {
+    return !applied.cost_known && evaluate_unknown_cost(context, applied, kept);
 }
 
 /// Evaluates costs while this lives, and leaves nginx's variables as they were.
@@ -113,6 +116,9 @@ void evaluate_costs_early(RequestContext& context, std::size_t from) noexcept {
 }
 
 void evaluate_costs(RequestContext& context) noexcept {
+    if (context.cost_is_final) {
+        return;
+    }
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         if (line_of(applied.limit).costs_at_end()) {

@@ -25,9 +25,9 @@ void find_due(RequestContext& context, ngx_uint_t status) noexcept {
     for (std::size_t i = 0; i < context.count(); ++i) {
         AppliedLimit& applied = context.applied(i);
         const LimitLine& line = line_of(applied.limit);
-        const bool exempt = line.exempt->has(status);
         const bool to_come = line.costs_at_end() && !applied.cost_known && !applied.reserved;
-        applied.verdict.due = is_charged(context, applied) && !exempt && !to_come ? applied.cost : 0;
+        const bool is_due = is_charged(context, applied) && !to_come && !line.exempt->has(status);
+        applied.verdict.due = is_due ? applied.cost : 0;
     }
 }
 

@@ -47,7 +47,7 @@ ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
 
 BodyKind wanted_response(RequestContext& context) noexcept {
     context.response = nullptr;
-    if (!costs_response(context)) {
+    if (context.conf().response_fields == nullptr || !costs_response(context)) {
         return BodyKind::unknown;
     }
     const ngx_http_request_t* r = context.request();
