@@ -156,8 +156,11 @@ void Timer::set(Msec wait) noexcept {
 }
 
 void Timer::set_to_end_of_turn() noexcept {
-    clear();
     ngx_event_t* own = &event().event;
+    if (own->posted && ngx_queue_last(&ngx_posted_events) == &own->queue) {
+        return;  // it is the last one already
+    }
+    clear();
     own->log = ngx_cycle->log;
     ngx_post_event(own, &ngx_posted_events);
     due_ = ngx_current_msec;

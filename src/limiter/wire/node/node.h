@@ -153,8 +153,10 @@ public:
     /// `more`: the caller has more to send soon. Until it says that it has no more, nginx does not close the
     /// connection of a leaving worker as idle.
     void expect_more(bool more) noexcept {
-        expects_more_ = more;
-        mark_idle();
+        if (expects_more_ != more) {
+            expects_more_ = more;
+            mark_idle();
+        }
     }
 
     /// A command was answered by an error, which is counted. If the node is to blame (loading, masterdown…),
