@@ -14,7 +14,7 @@ constexpr std::uint64_t second = 1'000'000;  // in microseconds, as TurnClock ha
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
 bool was_asked(const Node& node, const Node* const* asked, std::size_t count) noexcept {
-    return std::find(asked, asked + count, &node) != asked + count;
+    return count != 0 && std::find(asked, asked + count, &node) != asked + count;
 }
 
 }  // namespace

@@ -95,10 +95,7 @@ void ShardChoice::add(std::string_view name, std::uint32_t weight) {
     weighted_ = weighted_ || shards_.back().weight != shards_.front().weight;
 }
 
-std::size_t ShardChoice::choose(std::string_view key) const noexcept {
-    if (shards_.size() == 1) {
-        return 0;
-    }
+std::size_t ShardChoice::choose_of_many(std::string_view key) const noexcept {
     std::size_t best = 0;
     std::uint64_t best_draw = 0;
     double best_score = 0;

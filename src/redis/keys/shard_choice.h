@@ -28,11 +28,15 @@ public:
 
     /// Index of the shard that owns `key`: the key's bytes as Redis gets them, without prefix and limit name.
     /// The caller has added at least one shard.
-    std::size_t choose(std::string_view key) const noexcept;
+    std::size_t choose(std::string_view key) const noexcept {
+        return shards_.size() == 1 ? 0 : choose_of_many(key);
+    }
 
     std::size_t size() const noexcept { return shards_.size(); }
 
 private:
+    std::size_t choose_of_many(std::string_view key) const noexcept;
+
     struct Shard {
         std::uint64_t seed;
         double weight;
