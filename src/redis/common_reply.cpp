@@ -52,12 +52,15 @@ public:
         if (skip(":")) {
             return integer(value.integer);
         }
-        if (skip("$-1\r\n")) {
+        if (!skip("$")) {
+            return false;
+        }
+        if (skip("-1\r\n")) {
             value = {ReplyValue::Kind::nil, 0};
             return true;
         }
         std::int64_t length = 0;
-        return skip("$") && number(length, size) && number(value.integer, size) &&
+        return number(length, size) && number(value.integer, size) &&
                size == static_cast<std::size_t>(length);
     }
 
