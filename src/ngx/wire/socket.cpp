@@ -189,7 +189,7 @@ bool Connection::Socket::send(std::string_view command) noexcept {
 /// hiredis gets all commands that leave at the end of a turn as one: it frees its buffer with each write, and
 /// would let it grow anew with every few of them.
 bool Connection::Socket::append(std::string_view command) noexcept {
-    if (!connected_ || flushing_ || waits_for_socket()) {
+    if (gathered_.empty() && (!connected_ || flushing_ || waits_for_socket())) {
         add_write(connection_);
         return redisAppendFormattedCommand(&context_->c, command.data(), command.size()) == REDIS_OK;
     }
