@@ -1,90 +1,9 @@
 #include "limiter/charges/backlog.h"
 
-#include <algorithm>
-
-#include "limiter/charges/demand.h"
 #include "limiter/zone.h"
 #include "redis/keys/routes.h"
 
 namespace rate_limit {
-
-namespace {
-
-Debt debt_of(const DebtRecord& waiting) noexcept {
-    Debt owed;
-    owed.kind = waiting.kind;
-    owed.window_kind = waiting.window_kind;
-    owed.reset = waiting.reset;
-    owed.id = window_id_of(waiting.id, waiting);
-    owed.cost = waiting.cost();
-    owed.charges = waiting.charges();
-    if (waiting.window_kind == WindowKind::bucket) {
-        owed.fill = waiting.to_bucket.fill;
-        owed.receipt_of_bucket.mark = waiting.to_bucket.mark;
-    } else {
-        owed.period = waiting.to_window.period;
-        owed.receipt.ticket = waiting.to_window.ticket;
-        owed.only_grows = waiting.to_window.only_grows != 0;
-    }
-    return owed;
-}
-
-void put(DebtRecord& waiting, const Debt& owed) noexcept {
-    waiting.kind = owed.kind;
-    waiting.window_kind = owed.window_kind;
-    waiting.reset = owed.reset;
-    if (owed.of_bucket()) {
-        waiting.to_bucket = {owed.cost, owed.charges, owed.fill, owed.receipt_of_bucket.mark};
-    } else {
-        waiting.to_window = {owed.cost, owed.charges, owed.receipt.ticket,
-                             static_cast<std::uint32_t>(owed.period), owed.only_grows ? 1U : 0U};
-    }
-}
-
-/// 0: there is none.
-std::uint64_t earlier(std::uint64_t a, std::uint64_t b) noexcept {
-    const bool first = a != 0 && (b == 0 || static_cast<std::int64_t>(a - b) < 0);
-    return first ? a : b;
-}
-
-/// The ticket of the later window: a machine awaits no charge of one that has ended there.
-Ticket later(Ticket a, Ticket b) noexcept {
-    return static_cast<std::int32_t>(a - b) < 0 ? b : a;
-}
-
-}  // namespace
-
-/// A refund to a bucket is worth no more than its own end says, each by itself.
-bool Debt::joins(const Debt& more) const noexcept {
-    const bool same_end = of_bucket() ? kind == DebtKind::charges : reset == more.reset;
-    return kind == more.kind && same_end && receipt.ticket == more.receipt.ticket;
-}
-
-void Debt::join(const Debt& more) noexcept {
-    charges += more.charges;
-    if (!of_bucket()) {
-        cost = add_used(cost, more.cost);
-        only_grows = only_grows && more.only_grows;
-        receipt.ticket = later(receipt.ticket, more.receipt.ticket);
-        return;
-    }
-    fill = std::max(fill, more.fill);
-    cost = std::min(std::min(cost, fill) + std::min(more.cost, fill), fill);  // more than that is never owed
-    reset = std::max(reset, more.reset);
-    receipt_of_bucket = {earlier(receipt_of_bucket.mark, more.receipt_of_bucket.mark), 0};
-}
-
-Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset) noexcept {
-    Debt owed;
-    owed.kind = kind;
-    owed.window_kind = demand.window_kind;
-    owed.cost = cost;
-    owed.period = demand.rate.period;
-    owed.reset = reset;
-    owed.id = demand.id;
-    owed.fill = demand.fill;
-    return owed;
-}
 
 Backlog::Added Backlog::add(std::string_view key, const Debt& owed, Millis now) noexcept {
     Added added;

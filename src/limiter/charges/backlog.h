@@ -7,10 +7,9 @@
 #include <string_view>
 
 #include "core/counts/debt_counts.h"
-#include "core/limit/bucket.h"
 #include "core/limit/window.h"
 #include "core/machine/records/debt_record.h"
-#include "core/machine/windows/window_account.h"
+#include "limiter/kinds/owed/debt.h"
 #include "limiter/loop.h"
 #include "limiter/wire/guide.h"
 #include "redis/keys/routes.h"
@@ -18,40 +17,6 @@
 namespace rate_limit {
 
 class Zone;
-struct Demand;
-
-/// Cost that admitted requests owe to one window, or get back from it.
-struct Debt {
-    DebtKind kind = DebtKind::charges;  ///< or refunds
-    WindowKind window_kind = WindowKind::first;
-    std::int64_t cost = 0;      ///< sum of all charges, or of all refunds
-    std::uint64_t charges = 1;  ///< how many charges or refunds
-    std::int64_t period = 0;
-    Millis reset = 0;  ///< end of the window found, or proposed, before the request
-    WindowId id;       ///< identifies the window in the memory of this machine
-    Receipt receipt;
-    Nanos fill = 0;  ///< time to fill the bucket; 0: a window. A bucket's cost is in nanoseconds
-    BucketReceipt receipt_of_bucket;  ///< for what goes back to a bucket; of several the earliest mark
-
-    bool only_grows = false;  ///< the window's count: the mode of the charges gives nothing back
-
-    bool of_bucket() const noexcept { return fill != 0; }
-
-    /// Charges of a window are, and may be charged to the next one of their key. A refund is for its window
-    /// alone, and what is owed to a bucket ends by itself.
-    bool moves_on() const noexcept { return kind == DebtKind::charges && !of_bucket(); }
-
-    /// Whether charges, or refunds, of the same window or bucket can be sent as one.
-    bool joins(const Debt& more) const noexcept;
-
-    /// Counts more of the same window or bucket to it.
-    void join(const Debt& more) noexcept;
-};
-
-/// The debt, or the refund, of `cost`, as Demand::owed_for() has it, to the window that ends at `reset`. A
-/// bucket is owed it until that must be full again, and takes back until `reset`, when it was to be full:
-/// once it has been, the tokens are there already, and others may have taken them.
-Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis reset) noexcept;
 
 /// Charges and refunds that wait for one primary, each summed per window. Refunds wait apart from charges,
 /// because they are for one window alone and not for the next one of its key. All wait in the zone, where any

@@ -1,7 +1,5 @@
 #include "limiter/charges/charge_command.h"
 
-#include <algorithm>
-
 #include "limiter/worker.h"
 
 namespace rate_limit {
@@ -22,7 +20,7 @@ ChargeCommand& ChargeCommand::take(Owner& owner) {
 
 std::string_view ChargeCommand::write(CommandWriter& writer) {
     if (owed.of_bucket()) {
-        return writer.draw(key, draw(), with_text());
+        return writer.draw(key, draw_of(owed, now_millis()), with_text());
     }
     const Millis now = sent = now_millis();
     const Millis proposed = owed.reset > now ? owed.reset : propose_reset(owed.window_kind, owed.period, now);
@@ -49,16 +47,6 @@ std::string_view ChargeCommand::write(CommandWriter& writer) {
     }
     opening.proposed = former->reset;
     return writer.charge(opening, owed.cost, with_text(), former->used);
-}
-
-/// The cost is in nanoseconds: as many tokens of one each. What goes back is worth no more than what is not
-/// refilled yet.
-Draw ChargeCommand::draw() const noexcept {
-    if (owed.kind != DebtKind::refunds) {
-        return {1, owed.fill, owed.cost, 0, 0};
-    }
-    const Nanos missing = nanos_of(std::max<Millis>(0, owed.reset - now_millis()));
-    return {1, owed.fill, -std::min(owed.cost, missing), 0, 0, owed.receipt_of_bucket};
 }
 
 void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) noexcept {

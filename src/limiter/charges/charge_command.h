@@ -7,10 +7,10 @@
 #include "core/free_list.h"
 #include "core/limit/window.h"
 #include "core/table/keyed_queue.h"
-#include "limiter/charges/backlog.h"
 #include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
+#include "limiter/kinds/owed/debt.h"
 #include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {
@@ -95,7 +95,6 @@ public:
 
 private:
     std::string_view write(CommandWriter& writer) override;
-    Draw draw() const noexcept;
 
     /// The proof that it is as a probe, where it is taken.
     Gate::Proof proof() const noexcept { return owed.moves_on() ? Gate::Proof::window : Gate::Proof::probe; }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/bucket/bucket_account.h"
-#include "limiter/charges/demand.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/worker.h"
 #include "limiter/zone.h"
 
@@ -56,25 +56,7 @@ void Charges::stored(const Debt& owed) noexcept {
 }
 
 void Charges::confirm(const Debt& owed, const Told& told) noexcept {
-    const Millis now = now_millis();
-    if (owed.of_bucket()) {
-        store_.zone->windows().change(owed.id, [&](BucketRecord& record) {
-            learn_bucket(record, owed.fill, now, told.window.used);
-            note_returned(record, told.returned);
-        });
-        return;
-    }
-    std::int64_t lost = 0;
-    store_.zone->windows().change(owed.id, [&](WindowRecord& record) {
-        if (owed.kind == DebtKind::refunds) {
-            confirm_refund(record, owed.reset, told.window);
-            return;
-        }
-        lost = at_hand(record);
-        rate_limit::confirm(record, owed.receipt, owed.charges, owed.period, now, told.window, owed.reset);
-        lost -= at_hand(record);
-    });
-    counters_.add(TokenEvent::lost, lost);
+    counters_.add(TokenEvent::lost, learn_taken(store_.zone->windows(), owed, told, now_millis()));
 }
 
 void Charges::given_back(const std::string& key, const GivingBack& what, const Window& answer) noexcept {
@@ -341,7 +323,7 @@ void Charges::send_waiting(Backlog::Which which, std::size_t most, bool probes) 
             if (probes) {
                 gate_.begin_probe();
             }
-            note_resent(command.owed, now);
+            note_resent(store_.zone->windows(), command.owed, now);
             ++sent;
             submit(command);
         } catch (...) {
@@ -353,12 +335,6 @@ void Charges::send_waiting(Backlog::Which which, std::size_t most, bool probes) 
     }
     closing_ = closed == max_closed;
     log_line(process_log(), LogLevel::debug, "rate limit: sent %zu that waited, expired %zu", sent, closed);
-}
-
-void Charges::note_resent(const Debt& owed, Millis now) noexcept {
-    if (!owed.of_bucket()) {
-        store_.zone->windows().change(owed.id, [now](WindowRecord& record) { resend(record, now); });
-    }
 }
 
 void Charges::drop(const Debt& owed, Loss loss, const char* why) noexcept {

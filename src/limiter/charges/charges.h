@@ -12,12 +12,12 @@
 #include "limiter/charges/charge_command.h"
 #include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
-#include "limiter/charges/giving_back.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/charges/numbered_windows.h"
 #include "limiter/charges/shard_counters.h"
 #include "limiter/charges/unanswered_refunds.h"
+#include "limiter/kinds/owed/giving_back.h"
 #include "limiter/loop.h"
 
 namespace rate_limit {
@@ -226,7 +226,6 @@ private:
     void on_gate() noexcept override { send_batch(); }
     void wait(const std::string& key, Debt owed) noexcept override;
     void ended(bool probe, std::uint32_t term) noexcept override;
-    void note_resent(const Debt& owed, Millis now) noexcept;
     std::int64_t number_for(const Debt& owed) noexcept override;
     void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number,

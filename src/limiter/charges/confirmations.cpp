@@ -26,7 +26,7 @@ void Confirmations::prefetch(const Debt& owed) const noexcept {
 void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
                          const std::optional<Window>& former, std::int64_t raised) noexcept {
     away_.reset();
-    if (!may_fail_over_ || owed.of_bucket()) {
+    if (!may_fail_over_) {
         return;
     }
     const Millis now = now_millis();
@@ -51,13 +51,9 @@ void Confirmations::count(const Window& answer, const Window& former, std::int64
     }
 }
 
-/// The record is made where there is none: an answer from before may be on its way.
 void Confirmations::make_void(const GivingBack& what) noexcept {
-    if (may_fail_over_ && !what.of_bucket()) {
-        const Millis now = now_millis();
-        (void)store_.zone->windows().update(confirmed_id_of(what.id), now, [&](ConfirmedRecord& record) {
-            rate_limit::make_void(record, now);
-        });
+    if (may_fail_over_) {
+        forget_confirmed(*store_.zone, what, now_millis());
     }
 }
 

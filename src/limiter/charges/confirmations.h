@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "core/limit/window.h"
-#include "limiter/charges/backlog.h"
-#include "limiter/charges/giving_back.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/charges/shard_counters.h"
+#include "limiter/kinds/owed/debt.h"
+#include "limiter/kinds/owed/giving_back.h"
 #include "limiter/loop.h"
 #include "limiter/store_conf.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "limiter/charges/backlog.h"
 #include "limiter/charges/losses.h"
+#include "limiter/kinds/owed/debt.h"
 
 namespace rate_limit {
 

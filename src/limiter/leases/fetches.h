@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "limiter/charges/charges.h"
-#include "limiter/charges/demand.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/leases/fetch.h"
 #include "limiter/leases/hoard.h"
 #include "limiter/leases/unanswered_batches.h"

@@ -5,8 +5,8 @@
 
 #include "core/bucket/bucket_tokens.h"
 #include "core/machine/workers/note_walk.h"
-#include "limiter/charges/demand.h"
 #include "limiter/charges/shard_counters.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/loop.h"
 #include "redis/keys/routes.h"
 

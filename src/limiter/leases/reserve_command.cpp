@@ -2,7 +2,6 @@
 
 #include "limiter/charges/charges.h"
 #include "limiter/charges/write_blame.h"
-#include "limiter/worker.h"
 #include "redis/script_reply.h"
 
 namespace rate_limit {
@@ -21,14 +20,10 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 
 std::string_view ReserveCommand::write(CommandWriter& writer) {
     sent_at_ = now_millis();
-    if (demand.of_bucket()) {
-        asked_ = steady_nanos();
-        return writer.draw(key, {demand.token, demand.fill, demand.want, demand.least, parts}, with_text());
-    }
-    return writer.reserve(
-        opening_at(sent_at_),
-        {demand.rate.limit, demand.want, demand.least, parts, back, demand.open_until, {worker_id(), number}},
-        with_text());
+    asked_ = steady_nanos();
+    const Wanted wanted{demand.rate.limit, demand.want, demand.least, parts, back,
+                        demand.open_until, {{}, number}};
+    return rate_limit::write(writer, opening_at(sent_at_), demand, wanted, with_text());
 }
 
 Opening ReserveCommand::opening_at(Millis now) const noexcept {

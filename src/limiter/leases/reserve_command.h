@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/limit/window.h"
-#include "limiter/charges/demand.h"
 #include "limiter/charges/losses.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/wire/node/script_command.h"
 
 namespace rate_limit {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "core/limit/window.h"
-#include "limiter/charges/demand.h"
 #include "limiter/charges/losses.h"
 #include "limiter/charges/numbered_windows.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/loop.h"
 #include "redis/keys/routes.h"
 

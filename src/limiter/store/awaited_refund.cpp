@@ -26,8 +26,7 @@ private:
 
     std::string_view write(CommandWriter& writer) override {
         sent = true;
-        return what.of_bucket() ? writer.draw(key, {what.token, what.fill, -what.cost, 0, 1}, with_text())
-                                : writer.refund(key, what.cost, what.reset, {}, Emptied::stays, with_text());
+        return rate_limit::write(writer, key, what, with_text());
     }
     void end(const char* failure, bool in_doubt) noexcept;
     const char* take(Node& node, const Reply& reply, bool& in_doubt) noexcept;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "limiter/charges/demand.h"
+#include "limiter/kinds/owed/demand.h"
 #include "limiter/waits/answer.h"
 
 namespace rate_limit {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
@@ -9,6 +10,7 @@
 
 namespace rate_limit {
 
+class CommandWriter;
 class Zone;
 
 /// An operator's order to give back to one window.
@@ -22,9 +24,9 @@ struct GivingBack {
     std::int64_t cost = 0;
     Millis reset = 0;  ///< end of the window; 0: none is open
     Nanos token = 0;   ///< time to refill one token of a bucket
-    Nanos fill = 0;    ///< time to fill the bucket; 0: a window
+    Nanos fill = 0;    ///< time to fill the bucket
 
-    bool of_bucket() const noexcept { return fill != 0; }
+    bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
     bool all() const noexcept { return cost == all_of_it; }
 };
 
@@ -33,5 +35,12 @@ struct GivingBack {
 /// how many tokens at hand are lost: they would be had twice.
 std::int64_t learn_given_back(Zone& zone, const GivingBack& what, const Window& answer,
                               std::int64_t waiting) noexcept;
+
+/// What its primary has confirmed of the window counts no more: a successor is not told of it. Nobody tells
+/// one of buckets.
+void forget_confirmed(Zone& zone, const GivingBack& what, Millis now) noexcept;
+
+/// Writes the command that gives it back to the window of this Redis key.
+std::string_view write(CommandWriter& writer, std::string_view key, const GivingBack& what, bool with_text);
 
 }  // namespace rate_limit

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "core/limit/bucket.h"
 #include "core/limit/rate.h"
 #include "core/limit/window.h"
 #include "core/table/window_id.h"
+#include "redis/command.h"
 
 namespace rate_limit {
 
@@ -25,13 +27,13 @@ struct Demand {
     std::uint64_t returned = 0;
     bool filling = false;  ///< and it is known not to be full
 
-    Nanos token = 0;  ///< time to refill one token of a bucket; 0: a window
+    Nanos token = 0;  ///< time to refill one token of a bucket
     Nanos fill = 0;   ///< time to fill the bucket
     Millis life = 0;  ///< lifetime of tokens taken in advance from a bucket in `lease`
 
     bool queues = false;  ///< requests wait for the bucket's tokens: a place goes back only as the last one
 
-    bool of_bucket() const noexcept { return token != 0; }
+    bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
 
     /// A cost as debts count it: of a bucket in nanoseconds, the time in which so much of it is refilled.
     std::int64_t owed_for(std::int64_t cost) const noexcept {
@@ -46,5 +48,10 @@ struct Demand {
     /// False: batches are as large as batch_size() or begin_batch() say.
     bool fixed() const noexcept { return batch != 0; }
 };
+
+/// Writes the call of the script that grants it. `opening` has the key, and the window that would open; of
+/// the call `wanted` has the number alone.
+std::string_view write(CommandWriter& writer, const Opening& opening, const Demand& demand, Wanted wanted,
+                       bool with_text);
 
 }  // namespace rate_limit

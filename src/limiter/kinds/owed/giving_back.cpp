@@ -1,10 +1,12 @@
-#include "limiter/charges/giving_back.h"
+#include "limiter/kinds/owed/giving_back.h"
 
 #include "core/bucket/bucket_account.h"
+#include "core/machine/records/confirmed.h"
 #include "core/machine/records/reading.h"
 #include "core/machine/windows/window_account.h"
 #include "limiter/loop.h"
 #include "limiter/zone.h"
+#include "redis/command.h"
 
 namespace rate_limit {
 
@@ -48,6 +50,19 @@ std::int64_t learn_given_back(Zone& zone, const GivingBack& what, const Window& 
                                                : learn_of_window(zone, what, answer, waiting, now);
     zone.windows().change(reading_id_of(what.id), give_up_reading);
     return lost;
+}
+
+/// The record is made where there is none: an answer from before may be on its way.
+void forget_confirmed(Zone& zone, const GivingBack& what, Millis now) noexcept {
+    if (!what.of_bucket()) {
+        (void)zone.windows().update(confirmed_id_of(what.id), now,
+                                    [now](ConfirmedRecord& record) { make_void(record, now); });
+    }
+}
+
+std::string_view write(CommandWriter& writer, std::string_view key, const GivingBack& what, bool with_text) {
+    return what.of_bucket() ? writer.draw(key, {what.token, what.fill, -what.cost, 0, 1}, with_text)
+                            : writer.refund(key, what.cost, what.reset, {}, Emptied::stays, with_text);
 }
 
 }  // namespace rate_limit
