@@ -47,6 +47,10 @@ private:
 /// wait for it may be gone by then, and the tokens are kept all the same.
 class Fetch final : public ReserveCommand {
 public:
+    using ReserveCommand::demand;
+    using ReserveCommand::key;
+    using ReserveCommand::parts;
+
     bool wanted() const noexcept override { return ahead || !seats.empty(); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -64,20 +68,11 @@ public:
         others.take_all(seats);
     }
 
-    Terms terms(Millis now) const noexcept {
-        return {demand.rate, Truth::redis, propose_reset(demand.window_kind, demand.rate.period, now), now};
-    }
-
     /// Whether half of it is spoken for before it is answered, and not by requests of one instant, which say
     /// nothing of the speed: it will not last twice as long as the answer takes.
     bool is_short() const noexcept {
         const bool later = static_cast<std::int32_t>(ticks_now() - asked) > 0;
         return !demand.fixed() && demand.want != 0 && unclaimed * 2 <= demand.want && later;
-    }
-
-    /// Whether a bucket's tokens may be dead when they come: they are for those alone that wait already.
-    bool is_old() const noexcept {
-        return demand.of_bucket() && !are_alive(end_of(asked, demand.life), fresh_ticks());
     }
 
     Fetches* fetches = nullptr;

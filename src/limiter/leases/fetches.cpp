@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/bucket/bucket_account.h"
 #include "core/free_list.h"
 #include "core/machine/windows/tokens.h"
 #include "limiter/charges/charges.h"
@@ -40,7 +39,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         fetches->forget_unanswered(demand.id, fault);
     }
     if (fault == Fault::none) {
-        fetches->hand_out(*this, told.granted, told.window);
+        demand.batches->hand_out(*fetches, *this, told.granted, told.window);
     } else {
         fetches->fail(*this, explain(fault));
     }
@@ -71,7 +70,8 @@ void Fetches::find_seat(Seat& seat) noexcept {
     const auto found = open_.find(what.id);
     // A fetch that is not answered in time holds up nobody else.
     if (found != open_.end() && found->second->unclaimed >= what.want &&
-        found->second->demand.sees_bucket_as(what) && !found->second->is_old() && nodes_.primary().usable()) {
+        found->second->demand.sees_bucket_as(what) && !what.batches->is_old(*found->second) &&
+        nodes_.primary().usable()) {
         found->second->add(seat);
         if (found->second->is_short()) {
             fetch_ahead(seat.key_, what);
@@ -87,10 +87,9 @@ void Fetches::find_seat(Seat& seat) noexcept {
     }
 }
 
-/// A bucket's record knows how many of its tokens are on their way.
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     const auto found = open_.find(demand.id);
-    const bool enough = found != open_.end() && !demand.of_bucket() && !found->second->is_short();
+    const bool enough = found != open_.end() && !demand.batches->gives_way(*found->second, demand);
     if (demand.fixed() || enough || is_leaving() || !nodes_.primary().usable()) {
         return;
     }
@@ -98,8 +97,8 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
         Demand ahead = demand;
         ahead.want = 0;
         Fetch& fetch = start(key, ahead);
-        if (demand.of_bucket() && !fetch.batch) {
-            close(fetch);  // others have begun so many meanwhile
+        if (!demand.batches->may_go_ahead(fetch)) {
+            close(fetch);
             FreeList<Fetch>::common().put_back(fetch);
             return;
         }
@@ -115,8 +114,7 @@ Millis Fetches::answer_time() const noexcept {
 }
 
 /// One that asks for nothing yet. `opens`: others may take seats in it; false then if one of the window is
-/// open, and not short. Of a bucket the last one is open: those of the same terms before it are spoken for.
-/// Throws std::bad_alloc.
+/// open, and does not give way. Throws std::bad_alloc.
 Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     Fetch& fetch = FreeList<Fetch>::common().take();
     std::uint32_t pace = 0;
@@ -124,8 +122,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
-            const bool gives_way =
-                demand.of_bucket() ? open->demand.sees_bucket_as(demand) : open->is_short();
+            const bool gives_way = demand.batches->gives_way(*open, demand);
             pace = gives_way && open != &fetch ? next_pace(open->pace, 0, demand.rate) : 0;
             open = gives_way ? &fetch : open;
             opens = open == &fetch;
@@ -144,48 +141,13 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
     return fetch;
 }
 
-/// Decides how many tokens to ask for: more than are needed at once only if no other batch is on its way, if
-/// they can be kept and given back later, and if this worker stays.
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     bool batched = !is_leaving();
     Fetch& fetch = take(key, demand, batched);
-    const Millis now = now_millis();
-    if (demand.of_bucket()) {
-        size_up(fetch, batched);
-        return fetch;
-    }
-    std::int64_t here = 0;
-    std::int64_t size = 0;
-    Millis reset = fetch.terms(now).proposed;
-    const bool room = zone_.windows().update(demand.id, now, [&](WindowRecord& record) {
-        const Terms terms = fetch.terms(now);
-        if (is_open(record, terms.rate.period, now)) {
-            here = at_hand(record);
-            reset = record.reset;  // that the tokens at hand are noted with
-        }
-        fetch.known = record.reset;
-        if (batched) {
-            size = begin_fetch(record, terms, fetch.pace);
-            fetch.pace = record.pace;
-        }
-        fetch.events = record.events;
-    });
-    size = batched && demand.fixed() ? demand.batch : size;
-    fetch.demand.least = std::max<std::int64_t>(1, demand.want - here);
-    fetch.demand.want = fetch.demand.least;
-    fetch.unclaimed = demand.want;
-    if (batched && size < demand.want) {
-        close(fetch);  // larger than a batch: for itself
-    } else if (batched && room && size > demand.want && hoard_.note(key, demand, reset, 0, now)) {
-        fetch.demand.want = size;
-        fetch.unclaimed = size;
-        number_batch(fetch);
-    }
+    demand.batches->size_up(*this, fetch, key, demand, batched);
     return fetch;
 }
 
-/// The batch has the number of the one before it, if that one was not answered: Redis tells then what it was
-/// granted. It has none while one with a number is under way, perhaps to a former primary.
 void Fetches::number_batch(Fetch& fetch) noexcept {
     if (worker_id().empty() || !unanswered_.begin(fetch.demand.id)) {
         return;
@@ -254,7 +216,6 @@ void Fetches::submit(Fetch& fetch) noexcept {
     node->submit(fetch);
 }
 
-/// No request takes a seat in it any more, and it is not under way.
 void Fetches::close(Fetch& fetch) noexcept {
     if (fetch.number != 0) {
         unanswered_.end(fetch.demand.id);
@@ -267,202 +228,13 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    if (!fetch.demand.of_bucket()) {
-        zone_.windows().change(fetch.demand.id, end_fetch);
-    } else if (fetch.batch) {
-        zone_.windows().change(fetch.demand.id, [&](BucketRecord& record) {
-            end_batch(record, fetch.asked, token_terms(fetch));
-        });
-    }
+    fetch.demand.batches->end(*this, fetch);
     Queue<Seat> seats;
     fetch.move_seats(seats);
     FreeList<Fetch>::common().put_back(fetch);
     while (!seats.empty()) {
         seats.front().fail(reason);
     }
-}
-
-/// Hands out what the primary granted.
-void Fetches::hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
-    if (fetch.demand.of_bucket()) {
-        hand_out_of_bucket(fetch, granted, answer);
-        return;
-    }
-    const Millis now = now_millis();
-    const bool live = is_open(answer, fetch.demand.rate.period, now);
-    Sharing sharing(fetch);
-    counters_.add(TokenEvent::fetched, granted);
-    if (!hand_out_here(fetch, granted, answer, sharing)) {
-        counters_.add(TokenEvent::lost, live ? 0 : granted);
-        hand_out_there(fetch, live ? granted : 0, answer, sharing);
-    } else if (granted > sharing.handed_out) {
-        hoard_.keep(fetch.key, fetch.demand, answer.reset, granted - sharing.handed_out, now);
-    }
-    FreeList<Fetch>::common().put_back(fetch);
-    tell(sharing, answer, !live && granted != 0);
-}
-
-/// Hands out through the window's record, under one lock, so that each request that has a seat gets its
-/// tokens. False without room in the memory, or when Redis is in another window.
-bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
-                            Sharing& sharing) noexcept {
-    const Millis now = now_millis();
-    const Terms terms = fetch.terms(now);
-    const Question question = charges_.question(fetch.demand.id, fetch.events, fetch.known);
-    bool kept = false;
-    std::int64_t lost = 0;
-    (void)zone_.windows().update(fetch.demand.id, now, [&](WindowRecord& record) {
-        lost = at_hand(record);
-        kept = grant(record, terms, answer, granted, question);
-        record.pace = fetch.known == 0 ? std::max<std::uint32_t>(record.pace, fetch.pace) : record.pace;
-        lost += (kept ? granted : 0) - at_hand(record);
-        if (!kept) {
-            return;
-        }
-        sharing.serve([&](const Demand& demand) {
-            Terms own = terms;
-            own.rate = demand.rate;
-            return consume(record, own, demand.want);
-        });
-        sharing.left_here = at_hand(record);
-        sharing.used = taken(record);
-    });
-    counters_.add(TokenEvent::lost, lost);
-    return kept;
-}
-
-/// Hands out without the record: what is left goes back to the primary at once.
-void Fetches::hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
-                             Sharing& sharing) noexcept {
-    std::int64_t left = granted;
-    sharing.serve_from(left);
-    sharing.used = answer.used - left;
-    if (left != 0) {
-        hoard_.refund(fetch.key, fetch.demand, left, answer.reset);
-    }
-}
-
-/// Tells the requests. A request asks again if it got too little although the primary has enough, or if its
-/// tokens came after their window had ended.
-void Fetches::tell(Sharing& sharing, const Window& answer, bool too_late) noexcept {
-    std::int64_t used = sharing.used - sharing.handed_out;
-    while (!sharing.served.empty()) {
-        Seat& seat = sharing.served.front();
-        const std::int64_t want = seat.demand_->want;
-        seat.serve(want, {used, answer.reset});
-        used += want;
-    }
-    while (!sharing.waiting.empty()) {
-        Seat& seat = sharing.waiting.front();
-        const Demand& demand = *seat.demand_;
-        const std::int64_t missing = demand.want - sharing.left_here;
-        if (too_late || (missing > 0 && missing <= demand.rate.limit - answer.used)) {
-            seat.leave();
-            find_seat(seat);
-        } else {
-            seat.serve(0, {used, answer.reset});
-        }
-    }
-}
-
-TokenTerms Fetches::token_terms(const Fetch& fetch) const noexcept {
-    TokenTerms terms = terms_of_tokens(fetch.demand);
-    terms.answer = answer_time();
-    return terms;
-}
-
-/// Decides how many tokens of a bucket to ask for. `batched`: more may be asked for than the request needs,
-/// and this fetch is the one in which others take seats.
-void Fetches::size_up(Fetch& fetch, bool batched) noexcept {
-    const Demand& demand = fetch.demand;
-    const Millis now = now_millis();
-    const bool ahead = demand.want == 0;
-    const std::int64_t least = std::max<std::int64_t>(1, demand.want);
-    const TokenTerms terms = token_terms(fetch);
-    std::int64_t size = 0;
-    fetch.batch = false;
-    fetch.asked = terms.now;
-    fetch.parts = 1;
-    // Without room nothing can be kept.
-    (void)zone_.windows().update(demand.id, now, [&](BucketRecord& record) {
-        if (!batched || are_others(record, terms)) {
-            return;
-        }
-        size = begin_batch(record, terms, ahead);
-        fetch.batch = size != 0;
-        size = fetch.batch || ahead ? size : size_beside(record, terms);
-        if (record.reset == 0) {
-            expect_bucket(record, now + demand.life);
-        }
-    });
-    if (demand.fixed()) {
-        size = fetch.batch ? demand.batch : std::min(size, demand.batch);
-    }
-    // Tokens that cannot be noted cannot be given back.
-    const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
-                             hoard_.note(fetch.key, demand, end_of(fetch.asked, demand.life));
-    size = can_go_back ? size : 0;
-    fetch.demand.least = least;
-    fetch.demand.want = std::max(least, size);
-    fetch.unclaimed = fetch.demand.want;
-    if (batched && size <= least && !ahead) {
-        close(fetch);
-    }
-}
-
-void Fetches::hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept {
-    Sharing sharing(fetch);
-    Dying dying;
-    counters_.add(TokenEvent::fetched, granted);
-    if (!hand_out_here(fetch, granted, answer, sharing, dying)) {
-        std::int64_t left = granted;
-        sharing.serve_from(left);
-        dying = {left, end_of(fetch.asked, fetch.demand.life)};
-    }
-    (void)hoard_.refund(fetch.key, fetch.demand, dying);
-    if (sharing.left_here != 0) {
-        hoard_.keep(fetch.key, fetch.demand, sharing.left_until);
-    }
-    const Nanos missing = std::max<Nanos>(0, answer.used - nanos_of(now_millis()));
-    const std::int64_t left_there = std::max<Nanos>(0, fetch.demand.fill - missing) / fetch.demand.token;
-    const std::int64_t refused = granted == 0 ? fetch.demand.least : max_leased;
-    FreeList<Fetch>::common().put_back(fetch);
-    while (!sharing.served.empty()) {
-        Seat& seat = sharing.served.front();
-        seat.end_ = sharing.end;
-        seat.serve(seat.demand_->want, answer);
-    }
-    while (!sharing.waiting.empty()) {
-        Seat& seat = sharing.waiting.front();
-        if (seat.demand_->want <= left_there && seat.demand_->want < refused) {
-            seat.leave();
-            find_seat(seat);
-        } else {
-            seat.serve(0, answer);
-        }
-    }
-}
-
-/// Hands out through the record, under one lock. False without room in the memory.
-bool Fetches::hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
-                            Dying& dying) noexcept {
-    const Millis now = now_millis();
-    const TokenTerms terms = token_terms(fetch);
-    const Ticks end = end_of(fetch.asked, fetch.demand.life);
-    sharing.end = end;
-    return zone_.windows().update(fetch.demand.id, now, [&](BucketRecord& record) {
-        learn_bucket(record, fetch.demand.fill, now, answer.used);
-        if (fetch.batch) {
-            end_batch(record, fetch.asked, terms);
-        }
-        std::int64_t pool = alive(record, terms) + granted;
-        sharing.end = oldest_end(record, terms, end);
-        sharing.serve_from(pool);
-        counters_.add(TokenEvent::lost, take_forgotten(record, terms));
-        dying = keep_batch(record, terms, {granted, end, sharing.handed_out});
-        sharing.left_here = are_others(record, terms) ? 0 : at_hand(record);
-        sharing.left_until = last_end(record);
-    });
 }
 
 }  // namespace rate_limit

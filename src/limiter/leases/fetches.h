@@ -5,6 +5,7 @@
 
 #include "limiter/charges/charges.h"
 #include "limiter/kinds/owed/demand.h"
+#include "limiter/leases/batch_kind.h"
 #include "limiter/leases/fetch.h"
 #include "limiter/leases/hoard.h"
 #include "limiter/leases/unanswered_batches.h"
@@ -50,30 +51,51 @@ public:
     /// for that.
     void change_primary() noexcept { open_.clear(); }
 
+    // What a BatchKind needs.
+
+    Zone& zone() noexcept { return zone_; }
+    Hoard& hoard() noexcept { return hoard_; }
+    Charges& charges() noexcept { return charges_; }
+    ShardCounters& counters() noexcept { return counters_; }
+
+    /// The batch has the number of the one before it, if that one was not answered: Redis tells then what it
+    /// was granted. It has none while one with a number is under way, perhaps to a former primary.
+    void number_batch(Fetch& fetch) noexcept;
+
+    /// No request takes a seat in it any more, and it is not under way.
+    void close(Fetch& fetch) noexcept;
+
+    /// Tells the requests: each gets the window shown(tokens), those that are served first; or takes another
+    /// seat where again(demand) is true of it.
+    template <typename Shown, typename Again>
+    void tell(Sharing& sharing, Shown&& shown, Again&& again) noexcept {
+        while (!sharing.served.empty()) {
+            Seat& seat = sharing.served.front();
+            const std::int64_t want = seat.demand_->want;
+            seat.end_ = sharing.end;
+            seat.serve(want, shown(want));
+        }
+        while (!sharing.waiting.empty()) {
+            Seat& seat = sharing.waiting.front();
+            if (again(*seat.demand_)) {
+                seat.leave();
+                find_seat(seat);
+            } else {
+                seat.serve(0, shown(0));
+            }
+        }
+    }
+
 private:
     friend class Fetch;
 
     void find_seat(Seat& seat) noexcept;
     Fetch& take(std::string_view key, const Demand& demand, bool& opens);
     Fetch& start(std::string_view key, const Demand& demand);
-    void number_batch(Fetch& fetch) noexcept;
     bool keep_unanswered(const Fetch& fetch) noexcept;
     void forget_unanswered(const WindowId& id, Fault fault) noexcept;
     void submit(Fetch& fetch) noexcept;
-    void close(Fetch& fetch) noexcept;
     void fail(Fetch& fetch, const char* reason) noexcept;
-    void hand_out(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
-    bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer,
-                       Sharing& sharing) noexcept;
-    void hand_out_there(const Fetch& fetch, std::int64_t granted, const Window& answer,
-                        Sharing& sharing) noexcept;
-    void tell(Sharing& sharing, const Window& answer, bool too_late) noexcept;
-    TokenTerms token_terms(const Fetch& fetch) const noexcept;
-    void size_up(Fetch& fetch, bool batched) noexcept;
-    void hand_out_of_bucket(Fetch& fetch, std::int64_t granted, const Window& answer) noexcept;
-    bool hand_out_here(const Fetch& fetch, std::int64_t granted, const Window& answer, Sharing& sharing,
-                       Dying& dying) noexcept;
-
     const Routes& routes_;
     const Route route_;
     Nodes& nodes_;
