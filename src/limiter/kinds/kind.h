@@ -101,6 +101,14 @@ protected:
 /// Puts the window into the verdict.
 void show(AppliedLimit& applied, const Window& window) noexcept;
 
+/// To what the cost of pending requests belongs that may end in a penalty: a window by its end, a bucket by
+/// the time in which it is filled once, since what was taken before has come back.
+struct PendingSpan {
+    std::uint32_t mark;
+    Millis end;
+};
+PendingSpan span_of(const AppliedLimit& applied, Millis now) noexcept;
+
 /// True if Redis has lately said that the limit is reached. May be true of other windows, by chance.
 bool may_be_used_up(const AppliedLimit& applied) noexcept;
 

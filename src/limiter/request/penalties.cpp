@@ -14,16 +14,6 @@ namespace rate_limit {
 
 namespace {
 
-/// To what the cost of pending requests belongs: a window by its end, a bucket by the time in which it is
-/// filled once, since what was taken before has come back.
-std::uint32_t span_of(const AppliedLimit& applied, Millis now) noexcept {
-    if (!applied.bucket) {
-        return static_cast<std::uint32_t>(applied.verdict.window.reset);
-    }
-    const Millis fill = std::max<Millis>(millis_of(applied.bucket->fill()), 1);
-    return static_cast<std::uint32_t>(now / fill);
-}
-
 void show_penalty(AppliedLimit& applied, Millis until, Millis now) noexcept {
     if (!applied.mode->kind().show_remembered(applied, now)) {
         show(applied, {0, terms_of(applied, now).proposed});
@@ -35,7 +25,7 @@ void show_penalty(AppliedLimit& applied, Millis until, Millis now) noexcept {
 /// Whether nothing is used but what requests of this machine hold, or have just given back. Those that wait
 /// for their turn fill a queue, which is what it is for.
 bool only_pending_fills(const AppliedLimit& applied, const PenaltyRecord& record, Millis now) noexcept {
-    const double free = may_be_free(record, span_of(applied, now), now);
+    const double free = may_be_free(record, span_of(applied, now).mark, now);
     return applied.verdict.in_flight != 0 ||
            (applied.limit.delay == 0 && free > 0 && free >= static_cast<double>(applied.verdict.window.used));
 }
@@ -48,7 +38,7 @@ bool is_of_the_last(const PenaltyRecord& record, Millis until, Millis now) noexc
 }
 
 void order(AppliedLimit& applied, Millis until) noexcept {
-    order_penalty(applied.shard(), *applied.zone, applied.key, applied.id, applied.bucket.has_value(), until);
+    order_penalty(applied.shard(), *applied.zone, applied.key, applied.id, applied.kind(), until);
 }
 
 }  // namespace
@@ -72,8 +62,8 @@ void end_penalty(const KeyWindow& of, Zone& zone) noexcept {
     zone.windows().change(penalty_id_of(of.place.id),
                           [now](PenaltyRecord& record) { end_penalty(record, now); });
     if (of.place.store != nullptr) {
-        order_penalty(of.place.store->at(of.place.route), zone, of.place.key, of.place.id,
-                      of.bucket.has_value(), ends_penalty);
+        order_penalty(of.place.store->at(of.place.route), zone, of.place.key, of.place.id, of.kind,
+                      ends_penalty);
     }
 }
 
@@ -146,12 +136,11 @@ void hold_pending(AppliedLimit& applied, Millis now) noexcept {
         return;
     }
     PenaltyPart& part = *applied.penalty;
-    part.span = span_of(applied, now);
-    const Millis reset =
-        applied.bucket ? now + millis_of(applied.bucket->fill()) : applied.verdict.window.reset;
+    const PendingSpan span = span_of(applied, now);
+    part.span = span.mark;
     const bool room = applied.zone->windows().update(
         penalty_id_of(applied.id), now,
-        [&](PenaltyRecord& record) { hold(record, part.span, reset, holding.cost); });
+        [&](PenaltyRecord& record) { hold(record, span.mark, span.end, holding.cost); });
     part.held = room ? holding.cost : 0;
 }
 

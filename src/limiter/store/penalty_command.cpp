@@ -57,7 +57,7 @@ void PenaltyCommand::answered(Node& node, Delivery delivery, const Reply* reply)
 
 }  // namespace
 
-void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowId& id, bool of_bucket,
+void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowId& id, WindowKind kind,
                    Millis until) noexcept {
     Node* const node = shard.nodes().choose_primary();
     if (node == nullptr) {
@@ -70,7 +70,7 @@ void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowI
         command.charges = &shard.charges();
         command.zone = &zone;
         command.id = id;
-        command.order.of_bucket = of_bucket;
+        command.order.of_bucket = kind == WindowKind::bucket;
         command.until = until;
         command.begin();
         node->submit(command);

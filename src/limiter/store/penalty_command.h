@@ -14,7 +14,7 @@ class Zone;
 /// that lasts until then, where none runs; with 0 only asks; or ends it, by ends_penalty. Nobody waits. What
 /// the primary says goes into this machine's record; without an answer that says that the primary does not
 /// have it, and another order may follow: each can be sent more than once.
-void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowId& id, bool of_bucket,
+void order_penalty(Shard& shard, Zone& zone, std::string_view key, const WindowId& id, WindowKind kind,
                    Millis until) noexcept;
 
 }  // namespace rate_limit

@@ -11,18 +11,6 @@
 
 namespace rate_limit {
 
-namespace {
-
-/// No node but the primary runs scripts, and the clocks of replicas differ; and what a former primary knows
-/// of slots may be lost with it.
-constexpr Read::From nodes_for(WindowKind kind) noexcept {
-    return kind == WindowKind::bucket  ? Read::From::primary
-           : kind == WindowKind::slots ? Read::From::still_primary
-                                       : Read::From::any_node;
-}
-
-}  // namespace
-
 /// One node asked for one read. Belongs to the node until it is answered; `read` is null when nobody waits.
 /// The scripts of buckets, of slots and of penalties are asked for nothing, and write nothing then.
 class ReadCommand final : public ScriptCommand {
@@ -57,19 +45,7 @@ private:
 };
 
 std::string_view ReadCommand::write(CommandWriter& writer) {
-    if (read->as_.penalty) {
-        const bool of_bucket = read->as_.kind == WindowKind::bucket;
-        return of_bucket ? writer.penalty(read->key_, {true, 0, 0}, with_text())
-                         : writer.check_penalty(read->key_);
-    }
-    switch (read->as_.kind) {
-        case WindowKind::bucket:
-            return writer.draw(read->key_, {1, read->as_.fill, 0, 0, 1}, with_text());
-        case WindowKind::slots:
-            return writer.hold(read->key_, question(), with_text());
-        default:
-            return writer.check(read->key_);
-    }
+    return rate_limit::write(writer, read->key_, read->as_, question(), with_text());
 }
 
 Fault ReadCommand::take(const Reply& reply, Told& told) const noexcept {
@@ -128,7 +104,7 @@ void Read::start(Shard& shard, std::string_view key, From from, Owner& owner, co
     shard_ = &shard;
     shard.hedges().begin(msec_now());
     key_ = key;
-    from_ = std::max(from, nodes_for(as.kind));
+    from_ = std::max(from, as.nodes());
     as_ = as;
     refusal_ = nullptr;
     begin(shard.deadlines(), &shard.counters(), owner);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/limit/bucket.h"
 #include "core/limit/window.h"
+#include "limiter/kinds/owed/read_as.h"
 #include "limiter/store/remote_window.h"
 #include "limiter/waits/answer.h"
 #include "redis/script_reply.h"
@@ -17,23 +17,12 @@ class ReadCommand;
 class Shard;
 struct Reply;
 
-/// A key in Redis is read as this.
-struct ReadAs {
-    WindowKind kind = WindowKind::first;  ///< any of a window
-    Nanos fill = 0;                       ///< of a bucket: how long it takes to fill; else 0
-    bool penalty = false;                 ///< not the window or bucket itself, but its penalty
-};
-
 /// One read of one window, from as many nodes as it takes: a replica first; at once after a failure also the
 /// next node; and, while the shard's hedges last, where a node is silent for three times as long as it mostly
 /// takes, one that may be expected to answer sooner, and in time. The first answer counts.
 class Read final : public Answer {
 public:
-    enum class From : unsigned char {
-        any_node,
-        primary,        ///< no other node will do
-        still_primary,  ///< nor the primary, if it is no more when it answers
-    };
+    using From = ReadAs::From;
 
     Read() noexcept = default;
     ~Read() { cancel(); }

@@ -4,8 +4,8 @@
 #include <cinttypes>
 #include <optional>
 
-#include "core/bucket/bucket_tokens.h"
 #include "limiter/configuration.h"
+#include "limiter/kinds/notes.h"
 #include "limiter/store/store.h"
 #include "limiter/store_conf.h"
 #include "limiter/zone.h"
@@ -46,21 +46,6 @@ void forget(Zone& zone, const Noted& seen) noexcept {
     });
 }
 
-/// Whether any of a bucket's noted tokens can still be spent.
-bool lives(Zone& zone, const DebtRecord& note) noexcept {
-    const auto record = zone.windows().find<BucketRecord>(window_id_of(note.id, note));
-    return record && record->mark == note.terms() && alive(*record, fresh_ticks()) != 0;
-}
-
-/// The tokens at hand that the note is about.
-std::int64_t tokens_of(Zone& zone, const Seen& seen) noexcept {
-    const Record record = zone.windows().find(seen.id).value_or(Record{});
-    const auto bucket = record.as<BucketRecord>();  // the record is one of the two; the other is empty
-    const auto window = record.as<WindowRecord>();
-    return (bucket.mark == seen.terms ? at_hand(bucket) : 0) +
-           (window.reset == seen.reset ? at_hand(window) : 0);
-}
-
 /// A note that has ended, of a shard that is not configured here: no longer, or not yet, while a reload
 /// brings it and workers of the new configuration give its tokens back.
 void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
@@ -76,11 +61,8 @@ void forget_unknown(Zone& zone, const Noted& seen, Millis now) noexcept {
             gone = !stays;
         }
     });
-    if (gone && note->kind == DebtKind::bucket_tokens) {
-        const NotedBucketTokens& noted = note->bucket_tokens;
-        const TokenTerms terms = terms_of_tokens(noted.token, noted.fill, noted.life, fresh_ticks());
-        zone.windows().change(window_id_of(seen.id, *note),
-                              [&](BucketRecord& record) { (void)take_dying(record, terms, false); });
+    if (gone) {
+        lose_dead(zone, *note);
     }
 }
 
@@ -162,17 +144,6 @@ Looked NoteLooks::look_after(const Configuration& main, const Noted& seen, Milli
         return Looked::not_at_all;
     }
     return shard->hoard().look(seen, stage != Stage::running, now) ? Looked::given_back : Looked::kept;
-}
-
-void count_seen(Zone& zone, const Seen& seen) noexcept {
-    if (seen.kind == DebtKind::slots) {
-        const auto record = zone.windows().find<SlotsRecord>(seen.id);
-        const SlotsTerms terms{0, Truth::redis, Holds::ttl, 0, now_millis()};
-        zone.running_counts().see(seen.tag, record ? static_cast<std::uint64_t>(held(*record, terms)) : 0);
-        return;
-    }
-    zone.debt_counts().see(Routes::counted_as(seen.shard), waits(seen.kind) ? seen.charges : 0,
-                           waits(seen.kind) ? 0 : tokens_of(zone, seen));
 }
 
 void NoteLooks::log_dropped(void* self, Log& log) noexcept {

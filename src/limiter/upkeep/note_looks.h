@@ -36,7 +36,4 @@ private:
     LogThrottle drop_log_{log_dropped, this};
 };
 
-/// Counts waiting charges, tokens and slots that a walk passes, for the console.
-void count_seen(Zone& zone, const Seen& seen) noexcept;
-
 }  // namespace rate_limit

@@ -7,6 +7,7 @@
 #include "core/overrides/known_overrides.h"
 #include "limiter/charges/backlog.h"
 #include "limiter/configuration.h"
+#include "limiter/kinds/notes.h"
 #include "limiter/loop.h"
 #include "limiter/store/hot_key_log.h"
 #include "limiter/store/store.h"
