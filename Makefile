@@ -336,12 +336,13 @@ $(foreach word,$(filter FAULTS,$(said)),$(call refuse_word,$(word),none|[0-9]+($
 $(foreach word,SANITIZE FAR REGIONS,$(if $($(word)),$(call refuse_word,$(word),1,$(word)=1 or nothing)))
 endif
 
-.PHONY: world
+.PHONY: world worlds
 ifdef SANITIZE
 world: export UBSAN_OPTIONS := print_stacktrace=1
-world:
-	+@$(recurse) world SANITIZE= BUILD='$(BUILD)/sanitized-world' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' lto=
+world worlds:
+	+@$(recurse) $@ SANITIZE= BUILD='$(BUILD)/sanitized-world' CXXFLAGS='$(sanitize_module)' LDFLAGS='$(sanitize_module)' lto=
 else
+worlds: $(worlds)
 world: $(worlds)
 ifdef SEED
 	$(worlds) $(places) seed $(SEED) $(FAULTS)
