@@ -54,7 +54,7 @@ generated := $(BUILD)/generated
 sources := $(wildcard src/*/*.cpp src/*/*/*.cpp src/*/*/*/*.cpp)
 headers := $(wildcard src/*/*.h src/*/*/*.h src/*/*/*/*.h)
 embedded := $(addprefix $(generated)/,scripts.inc version.inc)
-# The sources of a layer are compiled in so many parts: that takes half of the time, since each part reads what it includes once. `make lint` reads
+# The sources of a layer are compiled in so many parts: each part reads what it includes once. `make lint` reads
 # each source by itself, and so finds what it does not include, and each layer as a whole: no two of its sources may call two things the same.
 # The static analyzer recognizes such a file by its name. The NOLINT in it is for clang-tidy, which does not like to see an included source.
 layers := limiter ngx operator core redis

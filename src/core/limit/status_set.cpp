@@ -22,7 +22,7 @@ bool StatusSet::add(std::string_view word) noexcept {
     for (std::size_t status = first; status < first + (of_class ? 100 : 1); ++status) {
         set[status] = true;
     }
-    (excepts ? excepts_ : names_) = true;
+    (excepts ? any_excepted_ : any_named_) = true;
     return true;
 }
 

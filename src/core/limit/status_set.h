@@ -17,8 +17,8 @@ public:
     /// Any number: one that is not from 100 to 599 is only where all others are.
     bool has(std::size_t status) const noexcept {
         const bool known = status < most;
-        return names_ ? known && named_[status] && !excepted_[status]
-                      : excepts_ && !(known && excepted_[status]);
+        return any_named_ ? known && named_[status] && !excepted_[status]
+                          : any_excepted_ && !(known && excepted_[status]);
     }
 
 private:
@@ -26,8 +26,8 @@ private:
 
     std::bitset<most> named_;
     std::bitset<most> excepted_;
-    bool names_ = false;    // at least one
-    bool excepts_ = false;  // at least one
+    bool any_named_ = false;     // named_.any(), which each request would have to search for
+    bool any_excepted_ = false;  // excepted_.any()
 };
 
 }  // namespace rate_limit

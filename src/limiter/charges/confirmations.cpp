@@ -26,7 +26,7 @@ void Confirmations::prefetch(const Debt& owed) const noexcept {
 void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
                          const std::optional<Window>& former, std::int64_t raised) noexcept {
     away_.reset();
-    if (!may_fail_over_) {
+    if (!may_fail_over_ || !owed.is_confirmed()) {
         return;
     }
     const Millis now = now_millis();

@@ -17,8 +17,7 @@ class BucketBatches final : public BatchKind {
 public:
     bool gives_way(const Fetch& open, const Demand& more) const noexcept override;
     bool is_old(const Fetch& fetch) const noexcept override;
-    void size_up(Fetches& of, Fetch& fetch, std::string_view key, const Demand& demand,
-                 bool batched) const noexcept override;
+    void size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept override;
     bool may_go_ahead(const Fetch& fetch) const noexcept override { return fetch.batch; }
     void end(Fetches& of, const Fetch& fetch) const noexcept override;
     void hand_out(Fetches& of, Fetch& fetch, std::int64_t granted,
@@ -67,8 +66,8 @@ bool BucketBatches::is_old(const Fetch& fetch) const noexcept {
     return !are_alive(end_of(fetch.asked, fetch.demand.life), fresh_ticks());
 }
 
-void BucketBatches::size_up(Fetches& of, Fetch& fetch, std::string_view key, const Demand& demand,
-                            bool batched) const noexcept {
+void BucketBatches::size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept {
+    Demand& demand = fetch.demand;
     const Millis now = now_millis();
     const bool ahead = demand.want == 0;
     const std::int64_t least = std::max<std::int64_t>(1, demand.want);
@@ -93,12 +92,12 @@ void BucketBatches::size_up(Fetches& of, Fetch& fetch, std::string_view key, con
         size = fetch.batch ? demand.batch : std::min(size, demand.batch);
     }
     // Tokens that cannot be noted cannot be given back.
-    const bool can_go_back = size > least && key.size() <= DebtRecord::max_key &&
-                             of.hoard().note(key, demand, end_of(fetch.asked, demand.life));
+    const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
+                             of.hoard().note(fetch.key, demand, end_of(fetch.asked, demand.life));
     size = can_go_back ? size : 0;
-    fetch.demand.least = least;
-    fetch.demand.want = std::max(least, size);
-    fetch.unclaimed = fetch.demand.want;
+    demand.least = least;
+    demand.want = std::max(least, size);
+    fetch.unclaimed = demand.want;
     if (batched && size <= least && !ahead) {
         of.close(fetch);
     }

@@ -13,8 +13,7 @@ namespace {
 class WindowBatches final : public BatchKind {
 public:
     bool gives_way(const Fetch& open, const Demand& more) const noexcept override;
-    void size_up(Fetches& of, Fetch& fetch, std::string_view key, const Demand& demand,
-                 bool batched) const noexcept override;
+    void size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept override;
     void end(Fetches& of, const Fetch& fetch) const noexcept override;
     void hand_out(Fetches& of, Fetch& fetch, std::int64_t granted,
                   const Window& answer) const noexcept override;
@@ -77,8 +76,9 @@ bool WindowBatches::gives_way(const Fetch& open, const Demand& /*more*/) const n
 
 /// More than are needed at once only if no other batch is on its way, if they can be kept and given back
 /// later, and if this worker stays.
-void WindowBatches::size_up(Fetches& of, Fetch& fetch, std::string_view key, const Demand& demand,
-                            bool batched) const noexcept {
+void WindowBatches::size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept {
+    Demand& demand = fetch.demand;
+    const std::int64_t needed = demand.want;
     const Millis now = now_millis();
     const Terms terms = terms_of(fetch, now);
     std::int64_t here = 0;
@@ -97,13 +97,13 @@ void WindowBatches::size_up(Fetches& of, Fetch& fetch, std::string_view key, con
         fetch.events = record.events;
     });
     size = batched && demand.fixed() ? demand.batch : size;
-    fetch.demand.least = std::max<std::int64_t>(1, demand.want - here);
-    fetch.demand.want = fetch.demand.least;
-    fetch.unclaimed = demand.want;
-    if (batched && size < demand.want) {
+    demand.least = std::max<std::int64_t>(1, needed - here);
+    demand.want = demand.least;
+    fetch.unclaimed = needed;
+    if (batched && size < needed) {
         of.close(fetch);  // larger than a batch: for itself
-    } else if (batched && room && size > demand.want && of.hoard().note(key, demand, reset, 0, now)) {
-        fetch.demand.want = size;
+    } else if (batched && room && size > needed && of.hoard().note(fetch.key, demand, reset, 0, now)) {
+        demand.want = size;
         fetch.unclaimed = size;
         of.number_batch(fetch);
     }

@@ -25,10 +25,9 @@ public:
     /// Whether its tokens may be dead when they come: they are for those alone that wait already.
     virtual bool is_old(const Fetch& /*fetch*/) const noexcept { return false; }
 
-    /// Decides how many tokens to ask for, once it has begun for `demand`. `batched`: more may be asked for
-    /// than the request needs, and this fetch is the one in which others take seats.
-    virtual void size_up(Fetches& of, Fetch& fetch, std::string_view key, const Demand& demand,
-                         bool batched) const noexcept = 0;
+    /// Decides how many tokens to ask for, in its demand, which is still that of the request. `batched`: more
+    /// may be asked for than the request needs, and this fetch is the one in which others take seats.
+    virtual void size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept = 0;
 
     /// False: others have begun so many meanwhile that no request needs this one ahead.
     virtual bool may_go_ahead(const Fetch& /*fetch*/) const noexcept { return true; }

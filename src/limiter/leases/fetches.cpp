@@ -144,7 +144,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     bool batched = !is_leaving();
     Fetch& fetch = take(key, demand, batched);
-    demand.batches->size_up(*this, fetch, key, demand, batched);
+    demand.batches->size_up(*this, fetch, batched);
     return fetch;
 }
 

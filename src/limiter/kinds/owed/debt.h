@@ -34,6 +34,9 @@ struct Debt {
     /// alone, and what is owed to a bucket ends by itself.
     bool moves_on() const noexcept { return kind == DebtKind::charges && !of_bucket(); }
 
+    /// A later primary is told what its predecessor has confirmed of a window, and nothing of a bucket.
+    bool is_confirmed() const noexcept { return !of_bucket(); }
+
     /// Whether charges, or refunds, of the same window or bucket can be sent as one.
     bool joins(const Debt& more) const noexcept;
 
