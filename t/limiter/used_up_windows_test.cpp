@@ -30,5 +30,71 @@ TEST(UsedUpWindows, AreAskedAboutOnceASecondAtMost) {
     EXPECT_LE(reads, keys * (seconds + 1));
 }
 
+/// A primary and a replica, which is asked each time as nothing else is remembered.
+class UsedUpWindow : public testing::Test, private CommandObserver {
+protected:
+    UsedUpWindow() {
+        world.setup.stores.front().fresh = 0;
+        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+        primary.replicate_to(replica);
+        replica.server().observe(this);
+        use_up("a");
+    }
+
+    std::string ask(const std::string& key) {
+        ClientRequest& request = world.begin(key, &world.worker(turn_++ % 2));
+        world.until([&] { return request.is_decided(); });
+        return shown_exempt(request);
+    }
+
+    void use_up(const std::string& key) { EXPECT_EQ(world.admitted(4, key), 3U); }
+
+    /// Nobody is asked about it for a minute, and then another key is used up.
+    void forget() {
+        world.pass(61'000);
+        use_up("k" + std::to_string(turn_));
+    }
+
+    void stays_rejected(std::size_t asks) {
+        asked_ = 0;
+        for (int i = 0; i < 20; ++i) {
+            EXPECT_EQ(ask("a"), "REJECTED 3");
+        }
+        EXPECT_EQ(asked_, asks);
+    }
+
+    Scenario world{{"default", "3r/d"}};
+    Redis primary{world.events, world.network, Scenario::primary_address};
+    Redis replica{world.events, world.network, Scenario::replica_address};
+
+private:
+    void on_command(Server& /*server*/, const ServerCommand& command, Words /*words*/) override {
+        asked_ += command.name == "hmget" ? 1 : 0;
+    }
+
+    std::size_t turn_ = 0;
+    std::size_t asked_ = 0;
+};
+
+TEST_F(UsedUpWindow, IsKnownForAMinuteAndThenAskedAboutOnce) {
+    stays_rejected(0);
+    forget();
+    stays_rejected(1);
+}
+
+TEST_F(UsedUpWindow, IsRememberedWhereTheAnswerIsAnError) {
+    forget();
+    replica.server().databases().front().find(stored_key("a", "86400"))->content = List{"another's"};
+    stays_rejected(1);
+}
+
+TEST_F(UsedUpWindow, IsRememberedWhereNobodyAnswers) {
+    forget();
+    primary.kill(true);
+    replica.kill(true);
+    stays_rejected(0);
+    EXPECT_EQ(ask("unknown"), "ERROR_ALLOWED");
+}
+
 }  // namespace
 }  // namespace rate_limit::world::used_up_windows_test
