@@ -75,9 +75,13 @@ void Traffic::ask_for_more() {
     }
 }
 
-/// Slots of a machine that died lapse later; and a worker that was killed had requests in flight.
-bool Traffic::may_be_held() const noexcept {
-    return plan_.machines.has(MachineFault::crash) || plan_.machines.has(MachineFault::kill);
+/// Slots of a machine that died lapse later; a worker that was killed had requests in flight; and a client
+/// may wait for its turn for longer than others come back.
+bool Traffic::may_be_held(std::size_t key) const {
+    return plan_.machines.has(MachineFault::crash) || plan_.machines.has(MachineFault::kill) ||
+           std::any_of(visits_.begin(), visits_.end(), [key](const Visit& visit) {
+               return visit.key == key && !visit.request->is_over() && visit.request->waiting();
+           });
 }
 
 /// How often a limit may tell a client to wait that nobody disturbs: once. But a limit in `local` is of each
@@ -137,7 +141,7 @@ void Traffic::decided_when_well(const Visit& visit) {
     }
     const Verdict& verdict = request.verdicts()[*shown];
     const bool runs = verdict.slots || verdict.in_flight != 0;
-    if (runs && !may_be_held()) {
+    if (runs && !may_be_held(visit.key)) {
         truths_.fail(client + std::string(verdict.name) +
                      " rejects a request for others that run: none does");
     } else if (*shown == visit.told_by && visit.told >= most_told(visit)) {

@@ -129,7 +129,7 @@ private:
     std::int64_t cost_of_users() const;
     void decided_when_well(const Visit& visit);
     void come_back(const Visit& visit, std::size_t shown);
-    bool may_be_held() const noexcept;
+    bool may_be_held(std::size_t key) const;
     std::size_t most_told(const Visit& visit) const;
     bool clocks_agree() const;
     bool may_have_been_forgotten(const Visit& visit);
