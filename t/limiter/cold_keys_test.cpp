@@ -108,5 +108,33 @@ TEST_F(ColdKey, IsRejectedAtTheLimit) {
     EXPECT_EQ(small.primary.used(stored_key("k")), 3);
 }
 
+/// A worker hears nothing of the server any more, and another one fetches tokens meanwhile: a request that
+/// asked alone is admitted by one of those when it has waited for long enough, and as few are left, more are
+/// fetched.
+TEST(ColdKeyOfTwoWorkers, IsAdmittedByTokensThatCameMeanwhile) {
+    Scenario world({"default", "10000r/h", "lease"});
+    bool silent = false;
+    bool slow = false;
+    const Handler grants = reserving(world.at(1'800'123), slow);
+    Scripted primary(world.events, world.network, Scenario::primary_address,
+                     [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                         return silent && client.number() == 1 ? no_reply() : grants(words, client);
+                     });
+    EXPECT_EQ(world.ask("other"), "PASSED");
+    silent = true;
+    ClientRequest& alone = world.begin("k", &world.worker());
+    world.pass(20);
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(world.ask("k", &world.worker(1)), "PASSED");
+    }
+    const std::size_t before = primary.writes().size();
+    EXPECT_TRUE(world.until([&] { return alone.is_decided(); }));
+    EXPECT_EQ(outcome(alone), "PASSED");
+    EXPECT_GT(alone.waited(), 0);
+    alone.end();
+    world.pass(10);
+    EXPECT_EQ(primary.writes().size(), before + 1) << "the next batch";
+}
+
 }  // namespace
 }  // namespace rate_limit::world::cold_keys_test

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "limiter/kinds/batches.h"
 #include "limiter/zone.h"
 
 namespace rate_limit {
+
+const BatchKind& batches_of(const Demand& demand) noexcept {
+    return demand.of_bucket() ? bucket_batches : window_batches;
+}
 
 void show(AppliedLimit& applied, const Window& window) noexcept {
     applied.verdict.window = {window.used + applied.kept + applied.used_elsewhere(), window.reset};

@@ -12,7 +12,7 @@ class Fetch;
 class Fetches;
 
 /// What differs between kinds of limits in tokens that are fetched from the primary, a batch at a time. The
-/// demand of a fetch has it. Stateless.
+/// demand of a fetch tells which. Stateless.
 class BatchKind {
 public:
     constexpr BatchKind() = default;
@@ -42,5 +42,8 @@ public:
 protected:
     ~BatchKind() = default;
 };
+
+/// That of the demand's kind; defined beside the kinds.
+const BatchKind& batches_of(const Demand& demand) noexcept;
 
 }  // namespace rate_limit

@@ -39,7 +39,7 @@ void Fetch::answered(Node& node, Delivery delivery, const Reply* reply) noexcept
         fetches->forget_unanswered(demand.id, fault);
     }
     if (fault == Fault::none) {
-        demand.batches->hand_out(*fetches, *this, told.granted, told.window);
+        batches_of(demand).hand_out(*fetches, *this, told.granted, told.window);
     } else {
         fetches->fail(*this, explain(fault));
     }
@@ -70,7 +70,7 @@ void Fetches::find_seat(Seat& seat) noexcept {
     const auto found = open_.find(what.id);
     // A fetch that is not answered in time holds up nobody else.
     if (found != open_.end() && found->second->unclaimed >= what.want &&
-        found->second->demand.sees_bucket_as(what) && !what.batches->is_old(*found->second) &&
+        found->second->demand.sees_bucket_as(what) && !batches_of(what).is_old(*found->second) &&
         nodes_.primary().usable()) {
         found->second->add(seat);
         if (found->second->is_short()) {
@@ -89,7 +89,7 @@ void Fetches::find_seat(Seat& seat) noexcept {
 
 void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
     const auto found = open_.find(demand.id);
-    const bool enough = found != open_.end() && !demand.batches->gives_way(*found->second, demand);
+    const bool enough = found != open_.end() && !batches_of(demand).gives_way(*found->second, demand);
     if (demand.fixed() || enough || is_leaving() || !nodes_.primary().usable()) {
         return;
     }
@@ -97,7 +97,7 @@ void Fetches::fetch_ahead(std::string_view key, const Demand& demand) noexcept {
         Demand ahead = demand;
         ahead.want = 0;
         Fetch& fetch = start(key, ahead);
-        if (!demand.batches->may_go_ahead(fetch)) {
+        if (!batches_of(demand).may_go_ahead(fetch)) {
             close(fetch);
             FreeList<Fetch>::common().put_back(fetch);
             return;
@@ -122,7 +122,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
         fetch.begin(key, demand, charges_);
         if (opens) {
             Fetch*& open = open_.emplace(demand.id, &fetch).first->second;
-            const bool gives_way = demand.batches->gives_way(*open, demand);
+            const bool gives_way = batches_of(demand).gives_way(*open, demand);
             pace = gives_way && open != &fetch ? next_pace(open->pace, 0, demand.rate) : 0;
             open = gives_way ? &fetch : open;
             opens = open == &fetch;
@@ -144,7 +144,7 @@ Fetch& Fetches::take(std::string_view key, const Demand& demand, bool& opens) {
 Fetch& Fetches::start(std::string_view key, const Demand& demand) {
     bool batched = !is_leaving();
     Fetch& fetch = take(key, demand, batched);
-    demand.batches->size_up(*this, fetch, batched);
+    batches_of(demand).size_up(*this, fetch, batched);
     return fetch;
 }
 
@@ -228,7 +228,7 @@ void Fetches::close(Fetch& fetch) noexcept {
 
 /// Ends a fetch that got no answer; it must not be used after this.
 void Fetches::fail(Fetch& fetch, const char* reason) noexcept {
-    fetch.demand.batches->end(*this, fetch);
+    batches_of(fetch.demand).end(*this, fetch);
     Queue<Seat> seats;
     fetch.move_seats(seats);
     FreeList<Fetch>::common().put_back(fetch);

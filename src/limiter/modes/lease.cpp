@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "limiter/kinds/batches.h"
 #include "limiter/kinds/window.h"
 #include "limiter/modes/charge_refund.h"
 #include "limiter/modes/lease_bucket.h"
@@ -95,7 +94,6 @@ Recalled Lease::recall(AppliedLimit& applied, Millis now) const noexcept {
                           applied.cost,
                           0,
                           static_cast<std::int64_t>(applied.limit.lease)};
-        applied.demand.batches = &window_batches;
     }
     const Spending spending = consume_here(applied, applied.cost, now);
     if (!spending.consumed) {

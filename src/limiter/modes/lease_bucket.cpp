@@ -4,7 +4,6 @@
 
 #include "core/bucket/bucket_account.h"
 #include "core/bucket/bucket_tokens.h"
-#include "limiter/kinds/batches.h"
 #include "limiter/kinds/bucket.h"
 #include "limiter/modes/spent_tokens.h"
 #include "limiter/zone.h"
@@ -73,7 +72,6 @@ Recalled LeaseBucket::recall(AppliedLimit& applied, Millis now) const noexcept {
     applied.demand = demand_of(applied);
     applied.demand.batch = std::min(static_cast<std::int64_t>(applied.limit.lease), applied.bucket->burst());
     applied.demand.life = applied.life;
-    applied.demand.batches = &bucket_batches;
     const BucketSpending spending = spend_here(applied, applied.cost);
     if (spending.spent) {
         applied.by_tokens = true;

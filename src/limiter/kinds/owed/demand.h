@@ -12,8 +12,6 @@
 
 namespace rate_limit {
 
-class BatchKind;
-
 /// The part of a limit that a request asks to have charged to a window before it is let in.
 struct Demand {
     WindowId id;  ///< identifies the window in the memory of this machine
@@ -34,8 +32,6 @@ struct Demand {
     Millis life = 0;  ///< lifetime of tokens taken in advance from a bucket in `lease`
 
     bool queues = false;  ///< requests wait for the bucket's tokens: a place goes back only as the last one
-
-    const BatchKind* batches = nullptr;  ///< how `lease` takes tokens in advance; null: it does not
 
     bool of_bucket() const noexcept { return window_kind == WindowKind::bucket; }
 
