@@ -2,6 +2,7 @@
 // than the one that another machine remembers: that machine takes the server's word.
 
 #include <string>
+#include <vector>
 
 #include "t/limiter/scenario.h"
 
@@ -103,6 +104,49 @@ INSTANTIATE_TEST_SUITE_P(Each, LostWindowsOfModes,
                          [](const auto& one) {
                              return std::string(one.param.mode) + (one.param.replica ? "_by_replica" : "");
                          });
+
+/// Requests of a worker by plain increments that were on their way together when their window was lost.
+class LostWindowsOfMany : public testing::Test {
+protected:
+    LostWindowsOfMany() {
+        EXPECT_EQ(world.admitted(3, "k"), 3U);
+        world.let_connections_age();
+        redis.lose_data(nullptr);
+    }
+
+    std::vector<ClientRequest*> begin(std::size_t count) {
+        std::vector<ClientRequest*> all;
+        for (std::size_t i = 0; i < count; ++i) {
+            all.push_back(&world.begin("k"));
+        }
+        world.pass(10);
+        return all;
+    }
+
+    Scenario world{{"default", "40r/h", "charge_refund"}};
+    Redis redis{world.events, world.network, Scenario::primary_address};
+};
+
+TEST_F(LostWindowsOfMany, GetBackWhatIsNotCharged) {
+    const auto all = begin(5);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_TRUE(all[i]->is_admitted());
+        all[i]->end(i != 2);
+    }
+    world.pass(100);
+    EXPECT_EQ(redis.used(stored_key("k")), 1);
+}
+
+TEST_F(LostWindowsOfMany, AdmitNoMoreThanTheLimit) {
+    std::size_t admitted = 0;
+    for (ClientRequest* request : begin(45)) {
+        admitted += request->is_admitted() ? 1 : 0;
+    }
+    EXPECT_EQ(admitted, 40U);
+    EXPECT_EQ(redis.used(stored_key("k")), 40);
+    world.pass(100);
+    EXPECT_EQ(world.ask("k"), "REJECTED");
+}
 
 }  // namespace
 }  // namespace rate_limit::world::lost_windows_test

@@ -138,6 +138,11 @@ void Charges::refund(std::string_view key, const Demand& demand, std::int64_t co
     refund_uncounted(key, demand, cost, reset);
 }
 
+void Charges::begin_anew(const WindowId& id, Millis reset) noexcept {
+    lost_windows_.begin(id, reset);
+    store_.zone->windows().change(id, [reset](WindowRecord& record) { note_lost(record, reset); });
+}
+
 void Charges::end_plain(const WindowId& id, std::int64_t cost) noexcept {
     store_.zone->windows().change(id, [cost](BucketRecord& record) { rate_limit::end_plain(record, cost); });
 }

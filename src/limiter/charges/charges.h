@@ -13,6 +13,7 @@
 #include "limiter/charges/confirmations.h"
 #include "limiter/charges/gate.h"
 #include "limiter/charges/losses.h"
+#include "limiter/charges/lost_windows.h"
 #include "limiter/charges/nodes.h"
 #include "limiter/charges/numbered_windows.h"
 #include "limiter/charges/shard_counters.h"
@@ -157,6 +158,11 @@ public:
         return lasts(reset, now) && msec_now() - nodes_.primary().since() >= newness;
     }
 
+    /// A plain increment has not found the window that ends at `reset`, which is asked for under another end:
+    /// no more of them leave for it.
+    void begin_anew(const WindowId& id, Millis reset) noexcept;
+    LostWindows& lost_windows() noexcept { return lost_windows_; }
+
     /// A plain command that takes so much of a bucket is not under way any more.
     void end_plain(const WindowId& id, std::int64_t cost) noexcept;
 
@@ -257,6 +263,7 @@ private:
     bool closing_ = false;       // more charges of closed windows may wait
     Gate gate_;
     Losses lost_;
+    LostWindows lost_windows_;
     Confirmations confirmations_;
     Timer batch_{this, on_batch, Timer::Worker::stays};  // when the next may leave
 };

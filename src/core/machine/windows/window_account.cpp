@@ -332,6 +332,10 @@ void note_lasting(WindowRecord& record, Millis reset) noexcept {
     record.lasting = record.lasting || (record.confirmed && record.reset == reset);
 }
 
+void note_lost(WindowRecord& record, Millis reset) noexcept {
+    record.lasting = record.lasting && record.reset != reset;
+}
+
 void replace(WindowRecord& record, const Terms& terms, const Window& answer,
              const Question& question) noexcept {
     const bool same = is_open(answer, terms.rate.period, terms.now) && answer.reset == record.reset &&

@@ -129,6 +129,10 @@ void give_back_local(WindowRecord& record, std::int64_t cost) noexcept;
 /// A charge that this machine reserved in the window that ends at `reset` is settled, and stays.
 void note_lasting(WindowRecord& record, Millis reset) noexcept;
 
+/// The primary has not the window that ends at `reset` any more, as a plain increment was told: no other is
+/// sent to it.
+void note_lost(WindowRecord& record, Millis reset) noexcept;
+
 /// How many milliseconds the primary's answer to a charge may stand for a check of a window with this period,
 /// in seconds, where the configuration does not say.
 Millis default_freshness(std::int64_t period) noexcept;
