@@ -57,7 +57,7 @@ FarTruths::FarTruths(const Events& events, Network& network, const Plan& plan, S
 void FarTruths::on_connect(const std::string& address) {
     const auto server = numbers_.find(address);
     if (asks_ && server != numbers_.end()) {
-        note_asked(server->second);
+        started_.try_emplace(Loop::current().pid(), events_.now());
     }
 }
 
@@ -79,6 +79,12 @@ FarTruths::Met& FarTruths::meet(std::size_t server) {
     Met& met = met_[{loop.pid(), server}];
     if (met.since != reach_.state(loop.machine, server).since) {
         met = next(met, server);
+    }
+    const Micros certain = reach_.state(loop.machine, server).certain;
+    if (met.certain != certain) {
+        met.certain = certain;
+        met.reads = 0;  // what was measured before may be wrong
+        met.measured_by = Reach::never;
     }
     return met;
 }

@@ -65,9 +65,10 @@ private:
     struct Met {
         Micros since = 0;
         bool slow = false;                  // see Reach::State
+        Micros certain = 0;                 // of that
         bool measured = false;              // it was known how long it takes, when it became as it is
         bool knew_it_dead = false;          // it was found dead before that, and was tried again and again
-        Micros asked = Reach::never;        // when it was asked first
+        Micros asked = Reach::never;        // when it was asked first; another connection may be begun before
         int reads = 0;                      // of its set
         Micros measured_by = Reach::never;  // by then there were so many that all servers were looked at
     };
