@@ -99,7 +99,7 @@ TEST_F(PlainIncrements, GoBackWhereTheyAreAboveTheLimit) {
     sends(5);
     count = 101;
     used = 96;
-    EXPECT_EQ(sends(4), "PASSED 100, +4, 9 back 4 here");
+    EXPECT_EQ(sends(4), "PASSED 100, +4, 3 later, 9 back 4 here");
 }
 
 TEST_F(PlainIncrements, MayBeRefusedByTheScript) {
@@ -108,7 +108,7 @@ TEST_F(PlainIncrements, MayBeRefusedByTheScript) {
     grants = false;
     used = 100;
     count = 103;
-    EXPECT_EQ(sends(3), "REJECTED 100, +3, 9 back 3 here");
+    EXPECT_EQ(sends(3), "REJECTED 100, +3, 3 later, 9 back 3 here");
 }
 
 /// A refund may have deleted such a window.

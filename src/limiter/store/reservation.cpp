@@ -12,10 +12,10 @@ namespace rate_limit {
 
 /// Belongs to the node until it is answered; `reservation` is null when the request is gone.
 ///
-/// A plain increment does where the window is known to be open with room: its answer is the new count. If
-/// that is above the limit, the cost goes back, and the script decides. If it is the cost alone, the key may
-/// not have been there, and is repaired as after a charge; so it is for those that were sent with it, which
-/// learn from that to which window their costs go back.
+/// A plain increment does where the window is known to be open with room: its answer is the new count. If it
+/// is the cost alone, the key may not have been there, and is repaired as after a charge; so it is for those
+/// that were sent with it, which learn from that to which window their costs go back. If it is above the
+/// limit, a repair says which window that is, the cost goes back to it, and the script decides.
 ///
 /// A plain command takes the cost where a bucket is known to be stored with room. If the bucket had not that
 /// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
@@ -61,10 +61,9 @@ private:
     bool counted(Node& from, const Reply& reply) noexcept;
     bool took(Node& from, const Reply& reply) noexcept;
     bool put_back(const Reply& reply) noexcept;
-    bool reopened(const Reply& reply) noexcept;
+    bool told_window(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
     Reservation::Stored stored_by(const Told& told, bool written) const noexcept;
-    void end_repair() noexcept;
     void end_plain() noexcept;
     Result result_of_plain(Node& from, const Reply& reply) noexcept;
     Result result_of_repair(Node& from, Delivery delivery, const Reply* reply) noexcept;
@@ -76,7 +75,6 @@ private:
     Step step_ = Step::script;
     Node* to_ = nullptr;          // the request chose it
     Taking taking_;               // the plain command's, for a bucket
-    bool above_ = false;          // the plain increment's answer was above the limit
     std::int64_t under_way_ = 0;  // the record counts it
     std::uint32_t sent_ticks_ = 0;
     BucketReceipt taken_;  // for what the plain command took
@@ -127,7 +125,9 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
     if (delivery == Delivery::answered && goes_on(from, *reply)) {
         return;
     }
-    end_repair();
+    if (step_ == Step::repair) {
+        charges->lost_windows().end(demand.id, demand.open_until);
+    }
     const Result result = result_of(from, delivery, reply);
     if (result.told.granted != 0) {
         charges->reserved();
@@ -138,12 +138,6 @@ void ReservationCommand::answered(Node& from, Delivery delivery, const Reply* re
         part_with(result);
     }
     FreeList<ReservationCommand>::common().put_back(*this);
-}
-
-void ReservationCommand::end_repair() noexcept {
-    if (step_ == Step::repair) {
-        charges->lost_windows().end(demand.id, demand.open_until);
-    }
 }
 
 /// Whatever the first answer was.
@@ -173,7 +167,7 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     if (needed && send_again(from, reply)) {
         return true;
     }
-    if (!(step_ == Step::put_back && put_back(reply)) && !(step_ == Step::repair && reopened(reply))) {
+    if (!(step_ == Step::put_back && put_back(reply)) && !(step_ == Step::repair && told_window(reply))) {
         return false;
     }
     from.submit(*this);
@@ -191,32 +185,29 @@ bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
         return false;
     } else {
         const bool alone = used == demand.want;
-        const bool lost = alone || charges->lost_windows().has(demand.id, demand.open_until);
-        above_ = !alone && used > demand.rate.limit;
-        if (!lost && !above_) {
+        const bool above = !alone && used > demand.rate.limit;
+        if (!alone && !above && !charges->lost_windows().has(demand.id, demand.open_until)) {
             return false;
         }
         took_write(from);
         if (alone) {
             charges->begin_anew(demand.id, demand.open_until);
         }
-        back = lost ? 0 : demand.want;
-        step_ = lost ? Step::repair : Step::script;
+        back = above ? demand.want : 0;
+        step_ = Step::repair;
     }
     from.submit(*this);
     return true;
 }
 
-/// The window has been opened anew. True: the cost goes back to it, as it passes the limit, and the script
-/// decides.
-bool ReservationCommand::reopened(const Reply& reply) noexcept {
+/// The repair has said which window is open. True: the cost, which was above the limit, goes back to that,
+/// and the script decides.
+bool ReservationCommand::told_window(const Reply& reply) noexcept {
     Told told;
-    if (!above_ || read_told(reply, told) != Fault::none || told.window.reset == 0) {
+    if (back == 0 || read_told(reply, told) != Fault::none) {
         return false;
     }
-    end_repair();
     demand.open_until = told.window.reset;
-    back = demand.want;
     step_ = Step::script;
     return true;
 }
@@ -268,7 +259,7 @@ void ReservationCommand::took_write(Node& from) noexcept {
 
 ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
                                                          const Reply* reply) noexcept {
-    if (repairs()) {
+    if (repairs() && back == 0) {
         return result_of_repair(from, delivery, reply);
     }
     if (delivery == Delivery::answered && is_plain()) {
@@ -402,7 +393,6 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
         command.under_way_ = under_way;
         command.to_ = node;
         command.step_ = step;
-        command.above_ = false;
         command_ = &command;
         command.charges->go_before(demand.id);
         node->submit(command);
