@@ -82,6 +82,16 @@ bool BucketsKind::show_remembered(AppliedLimit& applied, Millis now) const noexc
     return true;
 }
 
+bool BucketsKind::show_refusal(AppliedLimit& applied, Millis now) const noexcept {
+    if (!show_remembered(applied, now)) {
+        return false;
+    }
+    const auto record = applied.zone->windows().find<BucketRecord>(applied.id);
+    applied.verdict.window.reset =
+        refusal_of(record.value_or(BucketRecord{}), *applied.bucket, now, applied.cost).reset;
+    return true;
+}
+
 bool BucketsKind::is_known(AppliedLimit& applied, Millis now) const noexcept {
     const auto record = applied.zone->windows().find<BucketRecord>(applied.id);
     return applied.store == nullptr || (record && was_told(*record, now));

@@ -15,6 +15,7 @@ public:
     Admission enter_unasked(AppliedLimit& applied, std::int64_t need, Millis now) const noexcept override;
     void take_in(AppliedLimit& applied, const Window& answer, Millis now) const noexcept override;
     bool show_remembered(AppliedLimit& applied, Millis now) const noexcept override;
+    bool show_refusal(AppliedLimit& applied, Millis now) const noexcept override;
     bool is_known(AppliedLimit& applied, Millis now) const noexcept override;
     void show_unchanged(AppliedLimit& applied, const Window* answer, Millis now) const noexcept override;
     Remembered remembered(const KeyWindow& of, const Record& record, Millis now) const noexcept override;

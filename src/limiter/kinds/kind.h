@@ -67,6 +67,11 @@ public:
     /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
     virtual bool show_remembered(AppliedLimit& applied, Millis now) const noexcept = 0;
 
+    /// The same where this limit rejects the request: its reset is when that may pass.
+    virtual bool show_refusal(AppliedLimit& applied, Millis now) const noexcept {
+        return show_remembered(applied, now);
+    }
+
     // Reports and operators see windows by these, and give back. Defaults fit a kind that shows them none.
 
     /// Whether the primary has told this machine of the window within the last second, so that a report need

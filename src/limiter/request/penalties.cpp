@@ -15,7 +15,7 @@ namespace rate_limit {
 namespace {
 
 void show_penalty(AppliedLimit& applied, Millis until, Millis now) noexcept {
-    if (!applied.mode->kind().show_remembered(applied, now)) {
+    if (!applied.mode->kind().show_refusal(applied, now)) {
         show(applied, {0, terms_of(applied, now).proposed});
     }
     applied.verdict.window.reset = std::max(applied.verdict.window.reset, until);
