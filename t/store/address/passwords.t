@@ -1,54 +1,53 @@
-# Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides.
+# Passwords, users, databases and their refusal: a clear line in the log, and rate_limit_on_error decides. A password in a file that was
+# changed together with the server's: workers log in by the new one without a reload.
 
 use RateLimit::Test;
 
 my $guarded = RateLimit::Redis->start(password => 'open sesame');
 my $users   = RateLimit::Redis->start(acl => ['user limiter on >tell ~rl:* +@all']);
-
-sub start ($name, $redis, $credentials, $on_error = 'allow') {
-    return RateLimit::Nginx->with_limit("100r/h name=$name",
-        redis_block('main', $redis, "check_timeout 2s; connect_timeout 2s; $credentials"), key => 'k',
-        files => {secret => "open sesame\r\n"},
-        more  => "rate_limit_on_error $on_error; add_header X-Outcome \$rate_limit_status always;");
-}
-
-my @good = (
-    [plain => $guarded, 'password "open sesame";'],
-    [file  => $guarded, 'password file:html/secret;'],
-    [both  => $guarded, 'username default; password "open sesame";'],
-    [acl   => $users,   'username limiter; password tell;'],
+my %case    = (
+    plain  => [$guarded, 'password "open sesame";'],
+    file   => [$guarded, 'password file:html/secret;'],
+    both   => [$guarded, 'username default; password "open sesame";'],
+    acl    => [$users,   'username limiter; password tell;'],
+    wrong  => [$guarded, 'password sesame;', qr/WRONGPASS/],
+    absent => [$guarded, '', qr/NOAUTH/],
+    nobody => [$users, 'username nobody; password tell;', qr/WRONGPASS/],
+    far    => [$guarded, 'password "open sesame"; database 99;', qr/DB index is out of range/],
 );
-for (@good) {
-    my ($name, $redis, $credentials) = @$_;
-    my $nginx = start($name, $redis, $credentials);
-    is $nginx->get('/x')->header('X-Outcome'), 'PASSED', "$credentials lets the check through";
-    $nginx->stop;
-    is $redis->used('k', "$name/3600"), 1, 'and the charge';
-    is $nginx->count_log(qr/rate limit:/), 0, 'without a word';
-}
-
-my @bad = (
-    [wrong  => $guarded, 'password sesame;', qr/WRONGPASS/],
-    [absent => $guarded, '', qr/NOAUTH/],
-    [nobody => $users, 'username nobody; password tell;', qr/WRONGPASS/],
-    [far    => $guarded, 'password "open sesame"; database 99;', qr/DB index is out of range/],
+my $begun = time;
+my $nginx = RateLimit::Nginx->start(
+    files  => {secret => "open sesame\r\n"},
+    http   => join('', map { redis_block($_, $case{$_}[0], "check_timeout 2s; connect_timeout 2s; $case{$_}[1]") } sort keys %case),
+    server => 'rate_limit_key $arg_k; add_header X-Outcome $rate_limit_status always;' . join '', map {
+        my $store = $_;
+        map { "location /$store-$_ { rate_limit 100r/h name=$store store=$store; rate_limit_on_error $_; }" } qw(allow deny)
+    } sort keys %case,
 );
-for (@bad) {
-    my ($name, $redis, $credentials, $word) = @$_;
-    for my $on_error ('allow', 'deny') {
-        my $nginx    = start($name, $redis, $credentials, $on_error);
-        my $begun    = time;
-        my @statuses = map { $nginx->get('/x') } 1 .. 20;
-        my $expected = $on_error eq 'allow' ? 200 : 503;
-        is_deeply statuses(@statuses), {$expected => 20}, "refused ($credentials): $on_error gives $expected";
-        my $outcome = $on_error eq 'allow' ? 'ERROR_ALLOWED' : 'ERROR_DENIED';
-        is $statuses[0]->header('X-Outcome'), $outcome, 'the outcome';
-        $nginx->wait_log(qr/\[error\].*primary \Q@{[$redis->address]}\E of shard "a" of "main".*$word/);
-        my $lines = $nginx->count_log(qr/primary .* of shard "a"/);
-        cmp_ok $lines, '<=', time - $begun + 2, "one line a second ($lines)";
-        $nginx->stop;
+for my $name (grep { !$case{$_}[2] } sort keys %case) {
+    is $nginx->get("/$name-allow?k=k")->header('X-Outcome'), 'PASSED', "$case{$name}[1] lets the check through";
+    wait_until { $case{$name}[0]->used('k', "$name/3600") == 1 } what => 'the charge';
+    is $nginx->count_log(qr/of "$name"/), 0, 'without a word';
+}
+for my $name (grep { $case{$_}[2] } sort keys %case) {
+    my ($redis, $credentials, $word) = @{$case{$name}};
+    for (['allow', '200 ERROR_ALLOWED'], ['deny', '503 ERROR_DENIED']) {
+        my ($on_error, $expected) = @$_;
+        is_deeply outcomes(map { $nginx->get("/$name-$on_error?k=k") } 1 .. 20), {$expected => 20}, "refused ($credentials): $on_error";
     }
+    $nginx->wait_log(qr/\[error\].*primary \Q@{[$redis->address]}\E of shard "a" of "$name".*$word/);
+    my $lines = $nginx->count_log(qr/primary .* of shard "a" of "$name"/);
+    cmp_ok $lines, '<=', time - $begun + 2, "one line a second ($lines)";
     is_deeply [grep { /\Q$name\E/ } $redis->keys], [], 'nothing was charged';
 }
+
+write_text($nginx->folder . '/html/secret', "swordfish\n");
+$guarded->cmd(qw(CONFIG SET requirepass swordfish));
+$guarded->drop_clients;
+wait_until { $nginx->get('/file-allow?k=new')->header('X-Outcome') eq 'PASSED' } what => 'a worker that has read the file again';
+$nginx->wait_log(qr/\[notice\].* a server of "file" refused the password; "\S+secret" has another one by now/);
+$nginx->stop;
+is $nginx->count_log(qr/sesame|swordfish/), 0, 'no line has a password';
+is_deeply [map { $case{$_}[0]->used('k', "$_/3600") } qw(plain file both acl)], [1, 1, 1, 1], 'each is charged once';
 
 done;

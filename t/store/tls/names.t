@@ -51,29 +51,35 @@ my @bad = (
     [tomorrow  => '127.0.0.1', '', qr/certificate is not yet valid/],
 );
 
-my sub start ($name, $host, $lines) {
-    my $address = $redis{$name}->address =~ s/.*(?=:)/$host/r;
-    return RateLimit::Nginx->with_limit('100r/h',
-        redis_block('main', $address, "password 'open sesame'; ssl on; ssl_trusted_certificate @{[$authority->file]}; $lines" . timeouts('9s')),
-        key => 'k', more => 'add_header X-Outcome $rate_limit_status always;');
+# An nginx with a store for each of them, which is "s" and its number.
+my sub start (@cases) {
+    my $lines = "password 'open sesame'; ssl on; ssl_trusted_certificate @{[$authority->file]}; " . timeouts('9s');
+    my @stores = map {
+        my ($name, $host, $more) = @{$cases[$_]};
+        redis_block("s$_", $redis{$name}->address =~ s/.*(?=:)/$host/r, "$lines $more")
+    } 0 .. $#cases;
+    return RateLimit::Nginx->start(
+        http   => join('', @stores),
+        server => 'rate_limit_key k; add_header X-Outcome $rate_limit_status always;'
+            . join '', map { "location /$_ { rate_limit 100r/h name=n$_ store=s$_; }" } 0 .. $#cases);
 }
+my sub outcome ($nginx, $i) { return $nginx->get("/$i")->header('X-Outcome') }
 
-for (@good) {
-    my ($name, $host, $lines) = @$_;
-    $redis{$name}->flush;
-    my $nginx = start($name, $host, $lines);
-    is $nginx->get('/x')->header('X-Outcome'), 'PASSED', "$name, reached by $host $lines";
-    $nginx->stop;
-    is $redis{$name}->used('k'), 1, 'and charged';
+my $nginx = start(@bad);
+for my $i (0 .. $#bad) {
+    my ($name, $host, $lines, $words) = @{$bad[$i]};
+    is outcome($nginx, $i), 'ERROR_ALLOWED', "$name, reached by $host $lines: no store";
+    $nginx->wait_log(qr/\[error\].*primary .* of "s$i" is down: certificate verify failed: .*$words/);
 }
-for (@bad) {
-    my ($name, $host, $lines, $words) = @$_;
-    $redis{$name}->forget_calls;
-    my $nginx = start($name, $host, $lines);
-    is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', "$name, reached by $host $lines: no store";
-    $nginx->wait_log(qr/\[error\].*primary .* is down: certificate verify failed: .*$words/);
-    is $redis{$name}->calls('auth'), 0, 'it has not seen the password';
-    $nginx->stop;
+$nginx->stop;
+is_deeply [grep { $redis{$_}->calls('auth') } sort keys %redis], [], 'nobody has seen the password';
+
+$nginx = start(@good);
+for my $i (0 .. $#good) {
+    my ($name, $host, $lines) = @{$good[$i]};
+    is outcome($nginx, $i), 'PASSED', "$name, reached by $host $lines";
 }
+$nginx->stop;
+is_deeply [map { $redis{$good[$_][0]}->used('k', "n$_/3600") } 0 .. $#good], [(1) x @good], 'and charged';
 
 done;
