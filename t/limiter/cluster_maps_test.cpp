@@ -117,6 +117,40 @@ TEST(AnnouncedEndpoints, AreOfTheHostThatWasAskedWhereTheyAreMissing) {
     }
 }
 
+/// A node that announces a name is asked for at what that resolves to.
+TEST(AnnouncedEndpoints, AreResolved) {
+    SeededWorld world;
+    world.setup.stores.front().resolves = true;
+    world.network.lead("node.test", "10.0.0.9");
+    const std::string map = cluster_slots({{0, last_slot, {{"node.test", 7001}}}});
+    Scripted asked(world.events, world.network, seed, telling(map, world.at(80'000'000)));
+    Scripted named(world.events, world.network, "10.0.0.9:7001", telling(map, world.at(80'000'000)));
+    EXPECT_TRUE(world.serves());
+    world.pass(100);
+    EXPECT_EQ(asked.writes().size(), 0U);
+    EXPECT_GE(named.writes().size(), 1U);
+}
+
+/// Redis 8 and Valkey tell of nodes that listen for TLS alone, or not for TLS, with port 0 where nginx asks
+/// for the other.
+TEST(AnnouncedEndpoints, WithoutAPortAreTold) {
+    const std::string map = cluster_slots(
+        {{0, 8191, {node_at(seed)}}, {8192, 12'000, {{"10.0.0.1", 0}}}, {12'001, last_slot, {{"?", 7000}}}});
+    for (const bool encrypted : {false, true}) {
+        SeededWorld world;
+        world.setup.stores.front().encrypted = encrypted;
+        Scripted node(world.events, world.network, seed, telling(map, world.at(80'000'000)));
+        world.worker();
+        world.pass(1'000);
+        EXPECT_EQ(
+            world.logged(encrypted ? "names 1 nodes without a port for TLS: set tls-port on them$"
+                                   : "names 1 nodes without a port for clear text: set port on them, or "
+                                     "\"ssl on\" here$"),
+            1U);
+        EXPECT_EQ(world.logged("names 1 nodes without an address: set cluster-announce-hostname"), 1U);
+    }
+}
+
 TEST(AnnouncedEndpoints, ThatCannotBeReachedAreTold) {
     const std::pair<MapNode, const char*> odd[] = {
         {{"node.test", 7000},

@@ -113,30 +113,13 @@ struct WithAllKinds : OneMachine {
                     OperatorRights rights = {true, false}) {
         Form form;
         ASSERT_EQ(form.parse(posted), Form::Error::none);
-        WorldPoster poster;
-        std::unique_ptr<Acting> acting;
-        const auto go_on = [&] {
-            bool done = false;
-            worker().loop().turn([&] {
-                if (acting == nullptr) {
-                    acting = std::make_unique<Acting>(worker().configuration(), rights, poster, form);
-                }
-                done = acting->go_on();
-                if (!done) {
-                    acting->wait();
-                }
-            });
-            return done;
-        };
-        ASSERT_TRUE(until(go_on)) << posted;
+        const ActResult result = act(*this, worker(), posted, rights);
         worker().loop().turn([&] {
             PageView view;
             view.below = "./limits";
             view.shows_keys = rights.plain_keys;
-            expect_written(name + ".json", tell_act_json(acting->result));
-            expect_written(name + ".html",
-                           tell_act_html(worker().configuration(), view, form, acting->result));
-            acting.reset();
+            expect_written(name + ".json", tell_act_json(result));
+            expect_written(name + ".html", tell_act_html(worker().configuration(), view, form, result));
         });
     }
 

@@ -1,7 +1,9 @@
 // Charges that wait for a primary wait in the memory that all workers share, beside what waits for other
 // shards; what finds no room there is dropped, counted and told.
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/table/table.h"
@@ -74,6 +76,89 @@ TEST(AFullBacklog, DropsRefundsAndTellsThemAsWhatTheyAre) {
     EXPECT_GT(counted(world, Loss::refunds_no_room), 0U);
     EXPECT_EQ(counted(world, Loss::no_room), before) << "and no charge";
     EXPECT_GT(world.logged("refunds for primary .* were dropped: no room in \"rate_limit_zone\""), 0U);
+}
+
+/// What waits for a primary is found beside what waits for another one that stays away, also where there is
+/// more to look through than one turn does.
+TEST(TheBacklog, IsFoundBesideWhatWaitsForAnotherPrimary) {
+    for (const std::size_t megabytes : {8, 64}) {
+        OneMachine world({"n", "9r/h"});
+        world.setup.zone_size = megabytes << 20;
+        world.setup.stores.push_back(Scenario::store_at("10.0.0.9:6379", 0, "away"));
+        world.setup.limits.push_back({"of_away", "9r/h", "check_charge", 0, "away"});
+        world.primary.kill(true);
+        for (const auto& [limit, count] : {std::pair("of_away", 3'000), std::pair("n", 700)}) {
+            for (int i = 0; i < count; ++i) {
+                EXPECT_EQ(world.ask(RequestSetup(std::to_string(i)).under({limit})), "ERROR_ALLOWED");
+            }
+        }
+        world.primary.start();
+        EXPECT_TRUE(world.until([&world] { return waiting(world) == 3'000; })) << "the others still wait";
+        for (int i = 0; i < 700; ++i) {
+            EXPECT_EQ(world.primary.used(stored_key(std::to_string(i), "3600", "n")), 1)
+                << "each is charged once";
+        }
+        world.pass(5'000);
+        EXPECT_EQ(waiting(world), 3'000U);
+    }
+}
+
+/// Charges of many windows that have closed are given up some at a time, not in one turn, and all are told.
+TEST(TheBacklog, GivesUpClosedWindowsInSlices) {
+    constexpr std::uint64_t windows = 5'000;
+    OneMachine world({"default", "99r/6s"});
+    world.setup.zone_size = Zone::default_size;
+    world.primary.kill(true);
+    for (std::uint64_t i = 0; i < windows; ++i) {
+        EXPECT_EQ(world.ask(std::to_string(i)), "ERROR_ALLOWED");
+    }
+    world.pass(7'000);
+    world.primary.start();
+    std::uint64_t most = 0;
+    std::uint64_t before = 0;
+    EXPECT_TRUE(world.until([&] {
+        const std::uint64_t now = counted(world, Write::charges_expired);
+        most = std::max(most, now - std::exchange(before, now));
+        return now == windows;
+    })) << before;
+    EXPECT_LE(most, 1'000U) << "of a millisecond";
+    world.pass(1'100);
+    EXPECT_EQ(world.logged("expired: their windows had closed, .*\\(5000 expired so far\\)"), 1U);
+    EXPECT_EQ(world.primary.server().databases().front().names().size(), 0U) << "nothing is charged";
+}
+
+/// A reload moves a shard to another primary, and a worker of before stays. What waits reaches the new one,
+/// also charges of that worker, and the old one gets none of them when it is back.
+TEST(TheBacklog, FollowsItsShardToAnotherPrimary) {
+    OneMachine world({"default", "100r/h"});
+    Redis next(world.events, world.network, "10.0.0.9:6379");
+    ClientRequest& first = world.begin("first");
+    ClientRequest& second = world.begin("second");
+    world.pass(100);
+    next.kill(true);
+    world.setup.stores = {Scenario::store_at(next.address())};
+    world.reload();
+    EXPECT_EQ(world.admitted(5, "a"), 5U) << "the new primary is away";
+    world.primary.kill(true);
+    world.pass(10);
+    first.end();
+    EXPECT_TRUE(world.until([&world] { return world.logged("primary 10.0.0.1:6379 .* is down") == 1; }));
+    world.primary.start();
+    EXPECT_TRUE(world.until([&world] { return world.logged("primary 10.0.0.1:6379 .* is up again") == 1; }));
+    second.end();
+    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }));
+    const auto stored = [](Redis& server) {
+        std::vector<std::int64_t> all;
+        for (const char* key : {"a", "first", "second"}) {
+            all.push_back(server.used(stored_key(key)));
+        }
+        return all;
+    };
+    EXPECT_EQ(stored(world.primary), (std::vector<std::int64_t>{0, 0, 1})) << "what came after its outage";
+    next.start();
+    EXPECT_TRUE(world.until([&] { return stored(next) == std::vector<std::int64_t>{5, 1, 0}; }));
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(stored(next), (std::vector<std::int64_t>{5, 1, 0}));
 }
 
 /// A reload gives the shard another name, and another one its first name again. Charges of one window wait

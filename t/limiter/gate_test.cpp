@@ -242,6 +242,31 @@ TEST(WhatBucketsAreOwed, IsTriedSeldomWhereItIsLedNowhere) {
     EXPECT_LE(led, 20U);
 }
 
+/// Charges wait because one worker has found the primary silent. A worker that has not noticed yet sends a
+/// single one, and the rest when that is answered: no more is in doubt than a charge of each.
+TEST(TheGateOfCharges, IsNotOpenToAWorkerThatHasNotNoticed) {
+    OneMachine world({"w", "1000r/h"}, 60'000);
+    world.setup.stores.front().check_timeout = 300;
+    WorkerProcess& busy = world.worker(0);
+    WorkerProcess& idle = world.worker(1);
+    EXPECT_EQ(world.ask("busy", &busy), "PASSED");
+    EXPECT_EQ(world.ask("idle", &idle), "PASSED");
+    world.pass(100);
+    world.primary.link().silent_there = true;
+    EXPECT_EQ(world.ask("busy", &busy), "PASSED");
+    ASSERT_TRUE(world.until([&world] { return world.logged("does not serve") == 1; }));
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(world.ask("waits" + std::to_string(i), &busy), "ERROR_ALLOWED");
+    }
+    ASSERT_TRUE(world.until([&world] { return world.logged("does not serve") == 2; }))
+        << "the other one, too";
+    world.primary.reset_connections();
+    world.primary.link().silent_there = false;
+    EXPECT_TRUE(world.until([&] { return counted(world, Write::charges_stored) >= 2 + 49; }));
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_LE(counted(world, Loss::charges_in_doubt), 2U);
+}
+
 /// A user may charge open windows and open none. Each charge of an open one that is taken opens the gate to
 /// those that are not: that comes ever more seldom.
 TEST(TheGateOfCharges, FlapsSeldomWhereOpenWindowsAloneAreCharged) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "t/limiter/checked.h"
@@ -159,6 +160,33 @@ TEST(OddGreeting, ChangesNothingWhereNothingDependsOnIt) {
         }
     }
     expect_up(but_for("ping", error("MISCONF Redis is configured to save")), "it takes no writes");
+}
+
+/// A primary is given the scripts, and a replica none: no charge needs a second try. Where loading is not
+/// allowed, the first charge brings the text.
+TEST(Greeting, LoadsTheScripts) {
+    for (const bool allowed : {true, false}) {
+        Scenario world({"default", "9r/h"});
+        world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
+        Redis redis(world.events, world.network, "10.0.0.9:6379");
+        redis.server().state.forbidden = allowed ? ServerState::Names{} : ServerState::Names{"script|load"};
+        Scripted primary(world.events, world.network, Scenario::primary_address,
+                         relaying(redis, [](const Command&, ScriptedClient&, std::string answer) {
+                             return ScriptedReply(std::move(answer));
+                         }));
+        Scripted replica(world.events, world.network, Scenario::replica_address, reading({}, {}));
+        world.worker();
+        world.pass(1'000);
+        for (const char* key : {"a", "b"}) {
+            EXPECT_EQ(world.ask(key), "PASSED");
+            world.pass(100);
+            EXPECT_EQ(redis.used(stored_key(key)), 1) << allowed;
+        }
+        EXPECT_EQ(primary.commands("evalsha").size(), 2U) << allowed;
+        EXPECT_EQ(primary.commands("eval").size(), allowed ? 0U : 1U);
+        EXPECT_EQ(replica.commands("script").size(), 0U);
+        EXPECT_EQ(world.logged("."), 0U) << allowed;
+    }
 }
 
 // The words of a server to a new connection before it closes it say why it takes nobody, or not from there.

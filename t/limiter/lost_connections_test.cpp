@@ -203,6 +203,69 @@ TEST_F(LeftAfterARefusal, AChecksThatIsAskedAgainConnectsItOnce) {
     EXPECT_EQ(world.logged("is down"), 0);
 }
 
+/// Requests go on by the replica. A short silence leaves no doubt; what is in doubt after a longer one has
+/// arrived, and is executed when the primary goes on. Nothing is sent twice.
+TEST(AFrozenPrimary, HasAllThatWasAdmittedWhenItGoesOn) {
+    Scenario world({"default", "1000r/h"});
+    StoreSetup& store = world.setup.stores.front();
+    store.shards.front().replicas = {Scenario::replica_address};
+    store.check_timeout = 1'500;
+    store.connect_timeout = 3'000;
+    store.charge_timeout = 7'000;
+    world.setup.on_error = OnError::deny;
+    Redis primary(world.events, world.network, Scenario::primary_address);
+    Scripted replica(world.events, world.network, Scenario::replica_address, reading({}, {}));
+    std::int64_t admitted = 0;
+    const auto admit = [&] {
+        EXPECT_EQ(world.admitted(40, "k"), 40U);
+        admitted += 40;
+    };
+    const auto all_stored = [&] { return primary.used(stored_key("k")) == admitted; };
+    admit();
+    EXPECT_TRUE(world.until(all_stored));
+    const std::string silences[] = {"does not serve: no answer in check_timeout", "are in doubt"};
+    for (const std::string& line : silences) {
+        primary.pause();
+        admit();
+        EXPECT_TRUE(world.until([&] { return world.logged(line) > 0; })) << line;
+        admit();
+        primary.resume();
+        EXPECT_TRUE(world.until(all_stored)) << line;
+        EXPECT_EQ(world.logged("are in doubt") > 0, line == silences[1]);
+        world.forget_lines();
+    }
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_TRUE(all_stored());
+}
+
+/// A demoted primary answers READONLY to a reservation, and to the next one, of a window that is used up,
+/// what needs no write. That is no proof that it takes writes: a new connection is made, which leads to the
+/// new primary.
+TEST(ADemotedPrimary, IsLeftThoughItAnswersWhatNeedsNoWrite) {
+    Scenario world({"default", "3r/h", "charge_refund"}, 9'000);
+    world.setup.on_error = OnError::deny;
+    world.setup.stores.front().fresh = 0;
+    Redis old(world.events, world.network, "10.0.0.8:6379");
+    Redis next(world.events, world.network, "10.0.0.9:6379");
+    Scripted both(world.events, world.network, Scenario::primary_address,
+                  [&](const Command& words, ScriptedClient& client) -> ScriptedReply {
+                      return client.relay(client.number() == 1 ? old : next, words);
+                  });
+    EXPECT_EQ(world.admitted(3, "used-up"), 3U);
+    old.server().state.role = ServerRole::replica;
+    both.forget();
+    const ClientRequest& other = world.begin("other");
+    const ClientRequest& used_up = world.begin("used-up");
+    world.pass(10);
+    EXPECT_EQ(outcome(other), "ERROR_DENIED");
+    EXPECT_EQ(outcome(used_up), "REJECTED");
+    EXPECT_EQ(both.commands("evalsha").size(), 2U) << "both were asked";
+    EXPECT_TRUE(world.until([&world] { return world.ask("later") == "PASSED"; }));
+    EXPECT_EQ(next.used(stored_key("later")), 1);
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("doubt|does not serve|is down"), 0U);
+}
+
 /// A server that goes on answering that it cannot serve, to PING too, is left after some tries: its address
 /// may lead to another one by now.
 TEST(LastingRefusal, LetsTheNodeConnectAnew) {

@@ -57,17 +57,26 @@ TEST(RunningRequests, AreAsManyAtATimeAsTheLimitSays) {
     EXPECT_TRUE(world.admits("client"));
 }
 
+/// They are summed, and reach the window that was open before; those of a window that closes meanwhile
+/// expire.
 TEST(Charges, WaitForAPrimaryThatIsAway) {
     OneMachine world({"default", "5r/m", "check_charge"});
-    EXPECT_TRUE(world.admits("client"));
+    world.setup.limits.push_back({"short", "5r/s"});
+    const RequestSetup lasting = RequestSetup("client").under({"default"});
+    EXPECT_EQ(world.ask(lasting), "PASSED");
     world.pass(10);
     world.primary.kill(true);
-    EXPECT_TRUE(world.admits("client", 200));
-    EXPECT_TRUE(world.admits("client", 200));
+    world.pass(10);
+    EXPECT_EQ(world.admitted(2, lasting), 2U);
+    EXPECT_EQ(world.admitted(1, RequestSetup("client").under({"short"})), 1U);
     EXPECT_EQ(world.primary.used("rl:default/60:client"), 1);
+    world.pass(1'000);
     world.primary.start();
     world.pass(10'000);
     EXPECT_EQ(world.primary.used("rl:default/60:client"), 3);
+    EXPECT_EQ(world.primary.used("rl:short/1:client"), 0);
+    EXPECT_EQ(world.logged("1 charges for .* expired: their windows had closed, .*\\(1 expired so far\\)"),
+              1U);
 }
 
 }  // namespace

@@ -48,6 +48,91 @@ TEST_F(NamedPrimary, IsFoundOnceItsNameLeadsThere) {
     EXPECT_TRUE(passes_within(20'000)) << "two pauses between tries";
 }
 
+/// A request does not wait for the name server: it may take a new connection to the server that a name has
+/// just left. When the answer names another one, that connection is left for it, also while it is being made
+/// or greeted, and nothing is lost.
+TEST(AServerThatItsNameHasLeft, IsLeft) {
+    for (const std::string connection : {"in use", "greeted", "being made"}) {
+        SCOPED_TRACE(connection);
+        Scenario world({"default", "1000r/h", "charge_refund"}, 10'000);
+        world.network.lead("db", "10.0.0.1");
+        world.setup.stores.front().shards = {{"a", "db:6379"}};
+        world.setup.on_error = OnError::deny;
+        const bool slow = false;
+        bool mute = false;
+        Scripted old(world.events, world.network, Scenario::primary_address,
+                     [&, serves = reserving(world.at(1'800'000), slow)](
+                         const Command& words, ScriptedClient& client) -> ScriptedReply {
+                         return mute && words[0] == "ping" ? no_reply() : serves(words, client);
+                     });
+        Redis next(world.events, world.network, other_address);
+        EXPECT_EQ(world.ask("before"), "PASSED");
+        old.forget();
+        world.network.lead("db", "10.0.0.9");
+        world.network.name_server = 1'000'000;
+        mute = connection == "greeted";
+        old.link().silent_there = connection == "being made";
+        old.drop();
+        world.pass(2);
+        if (connection == "in use") {
+            EXPECT_EQ(world.ask("there"), "PASSED");
+        }
+        const ClientRequest* meanwhile = connection != "in use" ? &world.begin("meanwhile") : nullptr;
+        world.pass(900);
+        EXPECT_EQ(old.connections(), connection == "being made" ? 1U : 2U);
+        EXPECT_TRUE(meanwhile == nullptr || !meanwhile->is_decided());
+        world.pass(200);
+        meanwhile = meanwhile != nullptr ? meanwhile : &world.begin("meanwhile");
+        world.pass(10);
+        EXPECT_EQ(outcome(*meanwhile), "PASSED");
+        EXPECT_EQ(world.ask("after"), "PASSED");
+        for (const char* key : {"meanwhile", "after"}) {
+            EXPECT_EQ(next.used(stored_key(key)), 1) << key;
+        }
+        EXPECT_EQ(old.writes().size(), connection == "in use" ? 1U : 0U);
+        EXPECT_TRUE(world.stop_all());
+        EXPECT_EQ(world.logged("is down|does not serve|could not be checked|doubt|dropped"), 0U);
+    }
+}
+
+/// When it serves again, the charges that wait do not go to it, but to the server that the name leads to.
+TEST(AServerThatItsNameHasLeft, GetsNothingOfWhatWaited) {
+    Scenario world({"default", "1000r/h"}, 9'000);
+    world.network.lead("db", "10.0.0.1");
+    world.setup.stores.front().shards = {{"a", "db:6379"}};
+    bool loading = false;
+    Scripted old(
+        world.events, world.network, Scenario::primary_address,
+        [&, takes = taking(world.at(1'800'000), [](std::size_t, ScriptedClient&, const std::string& taken) {
+                return taken;
+            })](const Command& words, ScriptedClient& client) -> ScriptedReply {
+            return loading && (words[0] == "evalsha" || words[0] == "ping")
+                       ? error("LOADING Redis is loading the dataset in memory")
+                       : takes(words, client);
+        });
+    Redis next(world.events, world.network, other_address);
+    EXPECT_EQ(world.ask("before"), "PASSED");
+    world.pass(100);
+    world.network.lead("db", "10.0.0.9");
+    world.network.name_server = 1'000'000;
+    old.drop();
+    world.pass(2);
+    EXPECT_EQ(world.ask("there"), "PASSED") << "over a new connection";
+    world.pass(100);
+    EXPECT_EQ(old.writes().size(), 2U);
+    loading = true;
+    EXPECT_EQ(world.ask("waits"), "PASSED");
+    world.pass(100);
+    EXPECT_EQ(world.logged("does not serve: loading"), 1U);
+    world.pass(1'000);
+    old.forget();
+    loading = false;
+    EXPECT_TRUE(world.until([&next] { return next.used(stored_key("waits")) == 1; }));
+    EXPECT_EQ(old.writes().size(), 0U);
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("doubt|dropped"), 0U);
+}
+
 /// One of two machines does not reach the primary, and nobody is told. The other one goes on.
 TEST(AMachineThatIsParted, IsAlone) {
     Scenario world({"default", "1000r/h", "charge_refund"});

@@ -1,6 +1,7 @@
 // Sentinels that say something odd, know less than others, or are gone; and replicas of which they think
 // little.
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -92,6 +93,56 @@ TEST(AMajority, IsOfAllSentinels) {
     EXPECT_EQ(world.logged("before it was"), 0U) << "one of three is not believed what is older";
     said.master = master("10.0.0.3:6379", "6", 2);
     EXPECT_TRUE(world.names("10.0.0.3:6379")) << "what is newer it is";
+}
+
+/// A sentinel whose name was that of another one before, and that is known by its address as well, has one
+/// vote.
+TEST(AMajority, CountsEachSentinelOnce) {
+    SentinelWorld world({"s:26379"});
+    world.setup.stores.front().resolves = true;
+    world.network.lead("s", "10.0.1.1");
+    const std::string old = master("10.0.0.1:6379", "0", 2);
+    Said of_first{old, array({}), peers({second_sentinel, third_sentinel})};
+    Said of_second{old, array({}), peers({first_sentinel, third_sentinel})};
+    Said of_third{old, array({}), peers({first_sentinel, second_sentinel})};
+    Scripted first(world.events, world.network, first_sentinel, saying(of_first));
+    Scripted second(world.events, world.network, second_sentinel, saying(of_second));
+    Scripted third(world.events, world.network, third_sentinel, saying(of_third));
+    EXPECT_TRUE(world.names("10.0.0.1:6379"));
+    EXPECT_TRUE(world.until([&] { return second.connections() == 1 && third.connections() == 1; }));
+    world.network.lead("s", "10.0.1.2");
+    first.stop();
+    EXPECT_TRUE(world.until([&second] { return second.connections() == 2; })) << "the name leads there";
+    of_second.master = master("10.0.0.2:6379", "0", 2);
+    world.pass(30'000);
+    EXPECT_EQ(world.logged("before it was"), 0U) << "one of three is not believed";
+    of_third.master = of_second.master;
+    EXPECT_TRUE(world.names("10.0.0.2:6379")) << "two of three are";
+}
+
+/// Sentinels tell of one another by names that the configuration has otherwise, or not at all, and nobody
+/// resolves those: each is known once, and two of three that agree are more than half.
+TEST(AMajority, IsOfSentinelsWhoseNamesAreUnknown) {
+    for (const char* host : {"LocalHost", "10.0.1.1"}) {
+        SentinelWorld world(std::vector<std::string>{});
+        world.network.lead("LocalHost", "10.0.1.1");
+        std::deque<Said> said;
+        std::deque<Scripted> sentinels;
+        for (const int port : {1, 2, 3}) {
+            const auto at = [](const std::string& name, int number) {
+                return name + ':' + std::to_string(number);
+            };
+            world.setup.stores.front().sentinels.push_back(at(host, port));
+            said.push_back({master("10.0.0.1:6379", "0", 2), array({}),
+                            peers({at("localhost", port % 3 + 1), at("localhost", (port + 1) % 3 + 1)})});
+            sentinels.emplace_back(world.events, world.network, at("10.0.1.1", port), saying(said.back()));
+        }
+        EXPECT_TRUE(world.names("10.0.0.1:6379")) << host;
+        EXPECT_TRUE(world.until([&sentinels] { return sentinels[2].commands("sentinel").size() > 4; }))
+            << host;
+        said[0].master = said[1].master = master("10.0.0.2:6379", "0", 2);
+        EXPECT_TRUE(world.names("10.0.0.2:6379")) << host;
+    }
 }
 
 /// A sentinel that answers by an error has the line that it cannot be used, and no other beside that.

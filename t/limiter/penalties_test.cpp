@@ -8,7 +8,6 @@
 #include "limiter/request/decisions.h"
 #include "limiter/request/report.h"
 #include "limiter/zone.h"
-#include "operator/acts/acting.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/poster.h"
 #include "t/limiter/way.h"
@@ -80,25 +79,8 @@ protected:
 
     /// An operator gives the key a fresh allowance at this machine.
     void reset(std::size_t machine = 0, const std::string& posted = "do=reset&limit=default&key=client") {
-        Form form;
-        ASSERT_EQ(form.parse(posted), Form::Error::none);
-        WorldPoster poster;
-        std::unique_ptr<Acting> acting;
-        WorkerProcess& worker = at(machine);
-        ASSERT_TRUE(world.until([&] {
-            bool done = false;
-            worker.loop().turn([&] {
-                if (acting == nullptr) {
-                    acting = std::make_unique<Acting>(worker.configuration(), OperatorRights{true, false},
-                                                      poster, form);
-                }
-                done = acting->go_on();
-                done ? (void)0 : acting->wait();
-            });
-            return done;
-        }));
-        EXPECT_EQ(acting->result.error, ActError::none) << acting->result.description;
-        worker.loop().turn([&] { acting.reset(); });
+        const ActResult result = act(world, at(machine), posted);
+        EXPECT_EQ(result.error, ActError::none) << result.description;
     }
 };
 

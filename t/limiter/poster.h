@@ -1,8 +1,13 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "operator/acts/acting.h"
+#include "t/limiter/scenario.h"
 #include "t/world/request_memory.h"
 
 namespace rate_limit::world {
@@ -19,5 +24,28 @@ public:
 private:
     mutable RequestMemory memory_;
 };
+
+/// The result of what an operator posts at that worker.
+inline ActResult act(Scenario& world, WorkerProcess& worker, const std::string& posted,
+                     OperatorRights rights = {true, false}) {
+    Form form;
+    EXPECT_EQ(form.parse(posted), Form::Error::none) << posted;
+    WorldPoster poster;
+    std::unique_ptr<Acting> acting;
+    EXPECT_TRUE(world.until([&] {
+        bool done = false;
+        worker.loop().turn([&] {
+            if (acting == nullptr) {
+                acting = std::make_unique<Acting>(worker.configuration(), rights, poster, form);
+            }
+            done = acting->go_on();
+            done ? (void)0 : acting->wait();
+        });
+        return done;
+    })) << posted;
+    ActResult result = acting->result;
+    worker.loop().turn([&] { acting.reset(); });
+    return result;
+}
 
 }  // namespace rate_limit::world

@@ -6,6 +6,7 @@
 
 #include "t/limiter/checked.h"
 #include "t/limiter/one_machine.h"
+#include "t/limiter/poster.h"
 #include "t/limiter/scripted_cluster.h"
 
 namespace rate_limit::world::refused_charges_test {
@@ -324,6 +325,37 @@ TEST(AServerWithoutLua, HasItsChargesWaitWhileChecksGoOn) {
     expect_without_lua(unknown, "ERR unknown command 'eval', with args beginning with: 'x' '1' ");
     expect_without_lua(old, "ERR unknown command `EVAL`, with args beginning with: ");
     expect_without_lua("NOSCRIPT No matching script.", "ERR Could not find scripting engine 'lua'");
+}
+
+/// Whoever looks up a bucket or slots, which takes a script, is told why that fails; checks go on there.
+TEST(AServerThatRefusesScripts, ServesReadsAndTellsWhoLooksUp) {
+    const std::map<std::string, std::string> refusals = {
+        {"nolua", "ERR unknown command 'evalsha', with args beginning with: "},
+        {"noperm", "NOPERM this user has no permissions to run the 'evalsha' command"},
+        {"oom", oom}};
+    for (const auto& [reason, refusal] : refusals) {
+        Scenario world({"default", "1000r/h"});
+        world.setup.on_error = OnError::deny;
+        world.setup.limits.push_back({"bucket", "10r/h", "charge_refund", 100});
+        world.setup.limits.push_back({"slots", "5"});
+        world.setup.limits.back().running = true;
+        Scripted redis(world.events, world.network, Scenario::primary_address,
+                       [words_of = refusal](const Command& words, ScriptedClient&) -> ScriptedReply {
+                           return words[0] == "hmget"                                      ? hmget({}, {})
+                                  : words[0].rfind("eval", 0) == 0 || words[0] == "script" ? error(words_of)
+                                                                                           : fallback(words);
+                       });
+        for (int round = 0; round < 3; ++round) {
+            for (const std::string limit : {"bucket", "slots"}) {
+                const ActResult told = act(world, world.worker(), "key=k&store=main&limit=" + limit);
+                EXPECT_EQ(told.error, ActError::store_unavailable) << limit;
+                EXPECT_NE(told.description.find("cannot be asked: " + reason), std::string::npos)
+                    << limit << ": " << told.description;
+                EXPECT_EQ(world.ask(RequestSetup("k").under({"default"})), "PASSED") << reason;
+            }
+        }
+        EXPECT_EQ(world.logged("does not serve"), 0U) << reason;
+    }
 }
 
 /// A slot of a cluster moves to a node that refuses writes: that node's line says why its charges wait. That

@@ -365,34 +365,10 @@ TEST_F(ManyRegions, AreAskedAtTheSameTime) {
     EXPECT_EQ(decided_by(request.applied(0)), "replica");
 }
 
-/// The result of what an operator posts at the machine of a region.
-ActResult act(Scenario& world, std::size_t region, const std::string& posted) {
-    Form form;
-    EXPECT_EQ(form.parse(posted), Form::Error::none);
-    WorldPoster poster;
-    std::unique_ptr<Acting> acting;
-    WorkerProcess& worker = world.worker(0, region);
-    EXPECT_TRUE(world.until([&] {
-        bool done = false;
-        worker.loop().turn([&] {
-            if (acting == nullptr) {
-                acting = std::make_unique<Acting>(worker.configuration(), OperatorRights{true, false}, poster,
-                                                  form);
-            }
-            done = acting->go_on();
-            done ? (void)0 : acting->wait();
-        });
-        return done;
-    }));
-    ActResult result = acting->result;
-    worker.loop().turn([&] { acting.reset(); });
-    return result;
-}
-
 TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     charge(0, 30);
     charge(1, 20);
-    SeenWindow seen = act(world, 0, "limit=default&key=k").limits.front().windows.front();
+    SeenWindow seen = act(world, world.worker(0, 0), "limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.used, 50);
     EXPECT_EQ(seen.remaining, 50);
     ASSERT_EQ(seen.regions.size(), 2U);
@@ -404,7 +380,7 @@ TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     EXPECT_TRUE(seen.regions[1].told);
     world.pass(1'500);
     EXPECT_EQ(check(0), "PASSED 50");
-    seen = act(world, 0, "do=reset&limit=default&key=k").limits.front().windows.front();
+    seen = act(world, world.worker(0, 0), "do=reset&limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.regions[0].used, 0);
     EXPECT_EQ(seen.used, 20);
     EXPECT_EQ(stored(0), 0);
@@ -412,7 +388,7 @@ TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     EXPECT_EQ(world.logged("reset in .*: 30 used, now 0, of region \"r0\" alone"), 1U);
     cut(1);
     world.pass(1'500);
-    seen = act(world, 0, "limit=default&key=k").limits.front().windows.front();
+    seen = act(world, world.worker(0, 0), "limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.used, 20) << "as last read";
     EXPECT_FALSE(seen.regions[1].told);
 }

@@ -98,5 +98,28 @@ TEST_F(ReplicaChoice, GivesLessToOneThatIsSlow) {
                 static_cast<double>(counts[2]) / 10);
 }
 
+/// A replica that has become slow, and is not silent for long enough to count as down, gives a tenth of its
+/// checks to the next node and no more: the load of that does not double.
+TEST_F(ReplicaChoice, GivesATenthToThePrimaryWhereTheOnlyReplicaIsSlow) {
+    constexpr std::size_t requests = 400;
+    world.setup.stores.front().shards.front().replicas = {"10.0.1.1:6379"};
+    world.setup.stores.front().check_timeout = 2'700;
+    EXPECT_EQ(world.ask("k"), "PASSED");
+    forget();
+    slow = true;
+    std::vector<const ClientRequest*> asking;
+    for (std::size_t i = 0; i < requests; ++i) {
+        asking.push_back(&world.begin("k"));
+    }
+    world.pass(1'000);
+    EXPECT_EQ(std::count_if(asking.begin(), asking.end(),
+                            [](const ClientRequest* request) { return outcome(*request) == "PASSED"; }),
+              static_cast<std::ptrdiff_t>(requests));
+    EXPECT_EQ(one.commands("hmget").size(), requests) << "each is a check of the replica";
+    EXPECT_GE(primary.commands("hmget").size(), 20U) << "some go to the primary, too";
+    EXPECT_LE(primary.commands("hmget").size(), requests / 10 + 1);
+    EXPECT_EQ(world.logged("could not be checked|does not serve|is down"), 0U);
+}
+
 }  // namespace
 }  // namespace rate_limit::world::replica_choice_test

@@ -128,14 +128,26 @@ protected:
 };
 
 TEST_F(QueuedCharges, LeaveBeforeTheNextReservation) {
+    const std::vector<std::string> others = {"o1", "o2", "o3", "o4", "o5", "o6", "o7", "o8"};
+    const auto ask_others = [&] {
+        for (const std::string& other : others) {
+            EXPECT_EQ(world.ask(RequestSetup(other).under({"default"})), "PASSED");
+        }
+    };
+    ask_others();
+    world.pass(10);
     ClientRequest& held = world.begin(RequestSetup("r").under({"one"}));
     world.pass(1);
     ASSERT_TRUE(held.is_admitted());
     begin_batch();
+    ask_others();
     held.end(true);
     const ClientRequest& next = world.begin(RequestSetup("r").under({"one"}));
     world.pass(1);
     EXPECT_EQ(commands("r"), (std::vector<std::string>{"refund", "reserve"}));
+    for (const std::string& other : others) {
+        EXPECT_EQ(commands(other), std::vector<std::string>{}) << "others stay queued";
+    }
     redis.release("gate");
     world.pass(1);
     EXPECT_TRUE(next.is_admitted());
@@ -152,6 +164,20 @@ TEST_F(QueuedCharges, LeaveBeforeTheQuestionWhetherTheLimitIsReached) {
     redis.release("gate");
     world.pass(1);
     EXPECT_TRUE(last.is_admitted());
+}
+
+TEST(ChargesThatAreQueued, LeaveBeforeTheirWorkerDoes) {
+    for (const Micros each_way : {100, 5'000, 40'000}) {
+        OneMachine world({"default", "1000r/h"});
+        world.primary.link().there = world.primary.link().back = each_way;
+        WorkerProcess& worker = world.worker();
+        world.pass(1'000);
+        for (int i = 0; i < 20; ++i) {
+            world.begin("k");
+        }
+        EXPECT_TRUE(world.stop(worker)) << each_way;
+        EXPECT_EQ(world.primary.used(stored_key("k")), 20) << each_way;
+    }
 }
 
 /// The sum of what lines say was lost in this way.

@@ -105,6 +105,19 @@ TEST(Sentinels, ThatDoNotAnswerLeaveTheLastWordInForce) {
 }
 
 /// They answer what they were asked before the time in which they are asked again.
+TEST(Sentinels, ThatDoNotAnswerKeepNoWorker) {
+    WithSentinels world;
+    world.setup.stores.front().check_timeout = world.setup.stores.front().connect_timeout = 60'000;
+    WorkerProcess& worker = world.worker();
+    world.pass(100);
+    EXPECT_EQ(world.admits_of(1), 1);
+    world.sentinels[0]->link().silent = true;
+    world.sentinels[1]->kill();
+    EXPECT_TRUE(world.until([&world] { return world.logged("sentinel \\S+ of \"main\" is down") == 1; }));
+    world.pass(1'000);
+    EXPECT_TRUE(world.stop(worker, 500));
+}
+
 TEST(SentinelsFarAway, AreNotTakenForThoseThatDoNotAnswer) {
     for (const Micros each_way : {10'000, 30'000, 57'000, 60'000, 90'000}) {
         WithSentinels world;

@@ -80,6 +80,8 @@ void Configured::add_store(const StoreSetup& setup) {
     store.sentinel_login.password = setup.sentinel_password;
     store.sentinel_login.file = setup.sentinel_password_file;
     store.database = setup.database;
+    store.encrypted = setup.encrypted;
+    store.resolves_again = setup.resolves;
     store.shares_overrides = setup.shares_overrides;
     store.shared_overrides = setup.shares_overrides ? &shared_overrides_[number] : nullptr;
     store.used = true;

@@ -42,6 +42,8 @@ struct StoreSetup {
     std::optional<Msec> fresh{};
     StoreConf::ReadFrom read_from = StoreConf::ReadFrom::nearest;
     bool shares_overrides = false;
+    bool encrypted = false;  // for what is logged alone
+    bool resolves = false;   // names are resolved again; so they are where a shard has one
     std::string password{};
     std::string password_file{};  // where the password is read again
     std::string sentinel_password{};

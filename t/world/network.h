@@ -183,9 +183,11 @@ public:
     /// Whoever listens at `address`, by the link that is called so, is found at `now` alone.
     void move(const std::string& address, const std::string& now);
 
-    /// What the host's name leads to: a numeric address without a port. Whoever asks learns of it a
-    /// millisecond later.
+    /// What the host's name leads to: a numeric address without a port. Whoever asks learns of it when
+    /// `name_server` has passed.
     void lead(const std::string& host, const std::string& address) { names_[host] = address; }
+
+    LinkTime name_server = 1'000;  ///< how long answers of the world's only name server take
 
     /// Null: there is no network, or it has no host of that name.
     static const std::string* find_host(const std::string& host) noexcept;

@@ -9,7 +9,7 @@
 
 namespace rate_limit {
 
-/// A question on its way to the world's only name server, which answers after a millisecond.
+/// A question on its way to the world's only name server.
 struct Resolution::Question {
     world::Events::Place place;
 };
@@ -20,7 +20,7 @@ bool Resolution::ask(const StoreConf& store, const std::string& host) noexcept {
     }
     world::Loop& loop = world::Loop::current();
     question_ = std::make_unique<Question>().release();
-    question_->place = loop.events().in(1000, [this, &loop, host] {
+    question_->place = loop.events().in(world::Network::current().name_server, [this, &loop, host] {
         delete std::exchange(question_, nullptr);
         const std::string* const address = world::Network::find_host(host);
         const Address found = address != nullptr ? world::address_of(*address + ":1") : Address{};

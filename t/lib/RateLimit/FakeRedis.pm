@@ -31,7 +31,6 @@ package RateLimit::FakeRedis;
 
 #   relaying($redis, sub ($words, $conn, $answer) { ... })   # that Redis has executed the command: what the function returns
 #                             # is answered, $answer or what the test wants; the state "to" is the port of another one
-#   holding_refunds($redis)   # relays, but holds answers to refunds at "gate"
 
 #   watching                  # answers as a sentinel: the state "primary" is "HOST PORT EPOCH", of each master; "others" the addresses of the
 #                             # other sentinels, with spaces between; while "mute" is true it does not name these
@@ -45,12 +44,10 @@ use Exporter 'import';
 use IO::Socket::INET;
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving relaying watching is_batch is_refund
-    holding_refunds);
+our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving relaying watching is_batch);
 
-# Calls of scripts that have a number, and so can be made again: of lua/reserve.lua for a batch of tokens, and of lua/refund.lua.
-sub is_batch  ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 15 }
-sub is_refund ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 9 }
+# A call of lua/reserve.lua for a batch of tokens: it has a number, and so can be made again.
+sub is_batch ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 15 }
 
 sub reading (@window) {
     return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };
@@ -82,10 +79,6 @@ sub relayed ($socket, @words) {
         my $rest = $bytes;
         return $bytes if RateLimit::RESP::take(\$rest) && $rest eq '';
     }
-}
-
-sub holding_refunds ($redis) {
-    return relaying($redis, sub ($words, $conn, $answer) { return is_refund($words) ? $conn->hold('gate', $answer) : $answer });
 }
 
 sub taking ($answer) {

@@ -1,5 +1,5 @@
 # Row 30 of the fault matrix. A user that lacks one of the rights that docs/redis.md adds for a cluster: the log names the command, and
-# what can be served is. Without READWRITE all is.
+# what can be served is. Without READWRITE all is. The scripts of one node are flushed: nobody notices.
 
 use RateLimit::Test;
 
@@ -19,13 +19,16 @@ my $cluster = RateLimit::Cluster->start(node_timeout => 15_000, redis => {acl =>
 my sub refused ($node, $user) {
     return map { $_->{object} } grep { $_->{username} eq $user } map { {@$_} } @{$node->cmd('ACL', 'LOG')};
 }
-for my $command (sort @more) {
-    my $name = user($command);
-    my $nginx = RateLimit::Nginx->start(
-        http   => $cluster->block('main', "username $name; password secret; fresh off; " . timeouts('9s')),
+my sub start ($name, $login) {
+    return RateLimit::Nginx->start(
+        http   => $cluster->block('main', "$login fresh off; " . timeouts('9s')),
         server => "rate_limit_key \$arg_k; rate_limit_store main; rate_limit_on_error deny;
             location / { rate_limit 1000r/d name=$name; } location /reserve { rate_limit 1000r/d name=r-$name mode=charge_refund; }",
     );
+}
+for my $command (sort @more) {
+    my $name = user($command);
+    my $nginx = start($name, "username $name; password secret;");
     my $client = $nginx->http;
     if ($command eq 'cluster|slots') {
         is $client->get('/?k=1')->status, 503, 'without the map nobody can be asked';
@@ -60,5 +63,16 @@ for my $command (sort @more) {
     }
     wait_until { 20 == sum0 map { $cluster->used($_, "$name/86400") } 1 .. 20 } what => 'the charges';
 }
+
+my $nginx  = start('flushed', '');
+my $client = $nginx->http;
+my sub all_pass (@keys) { return 2 * @keys == grep { $client->get("$_->[0]?k=$_->[1]")->status == 200 } map { (['/', $_], ['/reserve', $_]) } @keys }
+wait_until { $client->get('/reserve?k=first')->status == 200 } what => 'the map';
+ok all_pass(1 .. 20), 'all pass';
+$cluster->primary_of('rl:flushed/86400:1')->cmd('SCRIPT', 'FLUSH');
+ok all_pass(21 .. 40), 'all pass after scripts were flushed';
+wait_until { 40 == sum0 map { $cluster->used($_, 'flushed/86400') } 1 .. 40 } what => 'the charges';
+is sum0(map { $cluster->used($_, 'r-flushed/86400') } 1 .. 40), 40, 'the reservations are stored';
+is $nginx->count_log(qr/in doubt|were dropped|refuses charges|is down|does not serve/), 0, 'nothing went wrong';
 
 done;
