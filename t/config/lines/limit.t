@@ -59,5 +59,6 @@ my $server = 'server { listen unix:%%DIR%%/socket; rate_limit_key a; rate_limit 
 my $once   = qr/the host names of "rate_limit_redis main" in \S+ are resolved only now: add "resolver" to "http"/;
 warns("$named $server", 'rate_limit_redis main', $once, 'a host name without resolver');
 accepts_quietly("resolver 127.0.0.1; $named $server", 'with a resolver');
+accepts_quietly($named =~ s/127\.1/[::1]/r . $server, 'addresses need none');
 
 done;
