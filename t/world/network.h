@@ -187,7 +187,7 @@ public:
     /// `name_server` has passed.
     void lead(const std::string& host, const std::string& address) { names_[host] = address; }
 
-    LinkTime name_server = 1'000;  ///< how long answers of the world's only name server take
+    Micros name_server = 1'000;  ///< how long answers of the world's only name server take; 0 or more
 
     /// Null: there is no network, or it has no host of that name.
     static const std::string* find_host(const std::string& host) noexcept;
