@@ -111,15 +111,15 @@ struct WithAllKinds : OneMachine {
     /// The act that this form posts comes to what is recorded under the name.
     void expect_act(const std::string& name, const std::string& posted,
                     OperatorRights rights = {true, false}) {
-        Form form;
-        ASSERT_EQ(form.parse(posted), Form::Error::none);
-        const ActResult result = act(*this, worker(), posted, rights);
+        PostedAct act(worker(), posted, rights);
+        ASSERT_TRUE(until([&] { return act.is_over(); })) << posted;
         worker().loop().turn([&] {
             PageView view;
             view.below = "./limits";
             view.shows_keys = rights.plain_keys;
-            expect_written(name + ".json", tell_act_json(result));
-            expect_written(name + ".html", tell_act_html(worker().configuration(), view, form, result));
+            expect_written(name + ".json", tell_act_json(act.result()));
+            expect_written(name + ".html",
+                           tell_act_html(worker().configuration(), view, act.form, act.result()));
         });
     }
 

@@ -53,6 +53,27 @@ TEST(KilledWorker, GivesNothingBackForItsRequests) {
     EXPECT_EQ(world.primary.used(stored_key("client")), 1);
 }
 
+/// Soon the primary's word is taken again, even if it is lower.
+TEST(KilledWorker, LeavesNoChargeThatIsWaitedForForEver) {
+    OneMachine world(hundred_by("check_charge"));
+    world.setup.limits.front().rate = "5r/h";
+    world.setup.stores.front().charge_timeout = 500;
+    const std::string key = stored_key("client");
+    EXPECT_EQ(world.admitted(2, "client"), 2U);
+    world.pass(10);
+    world.primary.link().back = 60'000'000;  // answers are on their way for so long
+    EXPECT_EQ(world.ask("client"), "PASSED");
+    world.pass(10);
+    EXPECT_EQ(world.primary.used(key), 3);
+    world.kill();
+    world.primary.link().back = 100;
+    EXPECT_EQ(world.admitted(5, "client"), 2U) << "the limit is reached, and not before";
+    world.pass(10);
+    EXPECT_EQ(world.primary.used(key), 5);
+    world.primary.server().databases().front().erase(key);
+    EXPECT_TRUE(world.until([&] { return world.ask("client") == "PASSED"; }, 10'000));
+}
+
 /// Counts calls of lua/reserve.lua.
 class Reservations final : public CommandObserver {
 public:

@@ -133,6 +133,44 @@ TEST(AServerThatItsNameHasLeft, GetsNothingOfWhatWaited) {
     EXPECT_EQ(world.logged("doubt|dropped"), 0U);
 }
 
+/// A reload replaces a shard: windows that memory knows from the old one soon start anew at the new one, and
+/// what waits for the old one is not counted there. It goes to the old one if a reload brings that back.
+TEST(AReplacedShard, IsNotChargedForTheNext) {
+    Scenario world({"default", "5r/h"});
+    Redis first(world.events, world.network, Scenario::primary_address);
+    Redis second(world.events, world.network, other_address);
+    const auto lead_to = [&world](const char* name, const Redis& server) {
+        world.setup.stores.front().shards = {{name, server.address()}};
+        world.reload();
+        world.pass(1'000);
+    };
+    const auto admitted = [&world](std::size_t count, const char* key) {
+        return world.admitted(count, RequestSetup(key).or_else(OnError::local));
+    };
+    EXPECT_EQ(admitted(6, "full"), 5U);
+    EXPECT_EQ(admitted(2, "part"), 2U);
+    world.pass(1'000);
+    first.kill(true);
+    world.pass(10);
+    EXPECT_EQ(admitted(5, "part"), 3U) << "while the shard is away";
+    lead_to("b", second);
+    for (const char* key : {"part", "full"}) {
+        ASSERT_TRUE(world.until([&] { return admitted(1, key) == 1; }));
+        EXPECT_EQ(admitted(5, key), 4U) << "as many as ever";
+        world.pass(100);
+        EXPECT_EQ(second.used(stored_key(key)), 5);
+    }
+    lead_to("a", first);
+    EXPECT_EQ(admitted(1, "other"), 1U) << "it is away";
+    first.start();
+    EXPECT_TRUE(world.until(
+        [&] { return first.used(stored_key("part")) == 5 && first.used(stored_key("other")) == 1; }));
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(second.used(stored_key("part")), 5);
+    EXPECT_EQ(second.used(stored_key("full")), 5);
+    EXPECT_EQ(world.logged("are lost"), 0U);
+}
+
 /// One of two machines does not reach the primary, and nobody is told. The other one goes on.
 TEST(AMachineThatIsParted, IsAlone) {
     Scenario world({"default", "1000r/h", "charge_refund"});

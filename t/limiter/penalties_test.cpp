@@ -8,6 +8,7 @@
 #include "limiter/request/decisions.h"
 #include "limiter/request/report.h"
 #include "limiter/zone.h"
+#include "operator/acts/acting.h"
 #include "t/limiter/one_machine.h"
 #include "t/limiter/poster.h"
 #include "t/limiter/way.h"
@@ -79,7 +80,7 @@ protected:
 
     /// An operator gives the key a fresh allowance at this machine.
     void reset(std::size_t machine = 0, const std::string& posted = "do=reset&limit=default&key=client") {
-        const ActResult result = act(world, at(machine), posted);
+        const ActResult result = act(world, posted, &at(machine));
         EXPECT_EQ(result.error, ActError::none) << result.description;
     }
 };

@@ -368,7 +368,7 @@ TEST_F(ManyRegions, AreAskedAtTheSameTime) {
 TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     charge(0, 30);
     charge(1, 20);
-    SeenWindow seen = act(world, world.worker(0, 0), "limit=default&key=k").limits.front().windows.front();
+    SeenWindow seen = act(world, "limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.used, 50);
     EXPECT_EQ(seen.remaining, 50);
     ASSERT_EQ(seen.regions.size(), 2U);
@@ -380,7 +380,7 @@ TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     EXPECT_TRUE(seen.regions[1].told);
     world.pass(1'500);
     EXPECT_EQ(check(0), "PASSED 50");
-    seen = act(world, world.worker(0, 0), "do=reset&limit=default&key=k").limits.front().windows.front();
+    seen = act(world, "do=reset&limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.regions[0].used, 0);
     EXPECT_EQ(seen.used, 20);
     EXPECT_EQ(stored(0), 0);
@@ -388,7 +388,7 @@ TEST_F(Regions, AreShownToOperatorsAndResetHereAlone) {
     EXPECT_EQ(world.logged("reset in .*: 30 used, now 0, of region \"r0\" alone"), 1U);
     cut(1);
     world.pass(1'500);
-    seen = act(world, world.worker(0, 0), "limit=default&key=k").limits.front().windows.front();
+    seen = act(world, "limit=default&key=k").limits.front().windows.front();
     EXPECT_EQ(seen.used, 20) << "as last read";
     EXPECT_FALSE(seen.regions[1].told);
 }

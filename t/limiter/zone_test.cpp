@@ -63,6 +63,29 @@ TEST(WindowsOfAMachine, HaveWhatOthersChargeWithTheNextConfirmation) {
     EXPECT_EQ(next.quota().reset, world.at(1'000'000) / 1000 - (world.at() - Loop::usual_wall_clock) / 1000);
 }
 
+/// As soon as the primary is asked again.
+TEST(WindowsOfAMachine, FollowAnOperatorWhoDeletesOrLowersThem) {
+    OneMachine world({"default", "5r/h"});
+    world.worker(1);
+    EXPECT_EQ(world.admitted(8, "k"), 5U);
+    for (const std::int64_t used : {0, 2}) {
+        world.pass(60'000);
+        EXPECT_EQ(world.ask("k", &world.worker(1)), "REJECTED");
+        Keyspace& keys = world.primary.server().databases().front();
+        if (used == 0) {
+            keys.erase(stored_key("k"));
+        } else {
+            std::get<Hash>(keys.find(stored_key("k"))->content).set("used", std::to_string(used));
+        }
+        EXPECT_TRUE(world.until([&] { return world.ask("k") == "PASSED"; }, 10'000));
+        world.pass(10);
+        EXPECT_EQ(world.primary.used(stored_key("k")), used + 1) << "it goes on from there";
+        EXPECT_EQ(world.admitted(8, "k"), static_cast<std::size_t>(4 - used));
+        world.pass(10);
+        EXPECT_EQ(world.primary.used(stored_key("k")), 5);
+    }
+}
+
 /// A window that was used up stays used up, though another replica be behind.
 TEST(WindowsOfAMachine, DoNotGoBackByTheLateAnswerToACharge) {
     Scenario world({"default", "10r/h"}, 20'000);
@@ -167,6 +190,54 @@ TEST_F(ClientsAtTheirLimit, AreAskedAboutOftenAgainAfterAnotherAnswer) {
     pass_seconds(17);
     EXPECT_EQ(passed, std::vector<int>{});
     EXPECT_EQ(asked, (std::vector<int>{68, 70, 74, 82}));
+}
+
+/// Up to three quarters of what the zone holds they cost nobody a count; far above that they still push out
+/// each other, not clients that are at a limit or have used more of one.
+TEST(KeysThatAreThrownAway, FreeNobodyFromALimit) {
+    const std::vector<std::string> modes = {"check_charge", "charge_refund"};
+    Scenario world({modes[0], "10r/h", modes[0]});
+    world.setup.limits.push_back({modes[1], "10r/h", modes[1]});
+    world.setup.limits[0].store = world.setup.limits[1].store = "local";
+    // What is used then, as it is told; 0: it is rejected.
+    const auto ask = [&world](const std::string& mode, const std::string& key, std::int64_t cost = 1) {
+        ClientRequest request(world.worker(), RequestSetup(key, cost).under({mode}));
+        request.begin();
+        request.is_admitted() ? request.end() : (void)0;
+        return request.is_admitted() ? request.quota().used : 0;
+    };
+    const auto throw_away = [&ask](const std::string& mode, std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) {
+            ASSERT_EQ(ask(mode, "away " + std::to_string(i)), 1);
+        }
+    };
+    // Clients have used 1 to 10. Those that have used at least so many are as before.
+    const auto expect_all = [&ask](const std::string& mode, int least) {
+        for (int i = least - 1; i < 200; i = i % 10 == 9 ? i + least : i + 1) {
+            const int used = 1 + i % 10;
+            EXPECT_EQ(ask(mode, "live " + std::to_string(i), used / 10), used % 10) << mode;
+        }
+    };
+    for (int i = 0; i < 200; ++i) {
+        for (int used = 1; used <= 1 + i % 10; ++used) {
+            EXPECT_EQ(ask(modes[0], "live " + std::to_string(i)), used);
+            EXPECT_EQ(ask(modes[1], "live " + std::to_string(i)), used);
+        }
+    }
+    const std::size_t room = world.worker().zone().windows().capacity();
+    const std::size_t quarters = room * 3 / 8 - 201;  // for each of two limits
+    throw_away(modes[0], 0, quarters);
+    throw_away(modes[1], 0, quarters);
+    for (const std::string& mode : modes) {
+        expect_all(mode, 1);
+        for (std::size_t i = 0; i < quarters; i += 20) {
+            EXPECT_EQ(ask(mode, "away " + std::to_string(i), 0), 1) << "their own counts, too";
+        }
+    }
+    throw_away(modes[0], quarters, quarters + 2 * room);
+    expect_all(modes[0], 2);
+    expect_all(modes[1], 2);
+    EXPECT_EQ(world.logged("no room"), 0U);
 }
 
 Zone::Made made(std::size_t workers) {

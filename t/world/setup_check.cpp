@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -120,9 +121,9 @@ const Setup& checked(const Setup& setup) {
         check_name(stores, store.name, "a store");
         check_store(store);
     }
-    std::set<std::string> limits;
+    std::map<std::string, std::set<std::string>> limits;  // by the kind of their windows
     for (const LimitSetup& limit : setup.limits) {
-        check_name(limits, limit.name, "a limit");
+        check_name(limits[limit.window], limit.name, "a limit");
         check_limit(limit);
     }
     return setup;
