@@ -2,7 +2,6 @@
 # never more than was admitted.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $shards = RateLimit::Shards->start(1, replicas => 1);
 my $nginx  = RateLimit::Nginx->start(
@@ -12,7 +11,7 @@ my $nginx  = RateLimit::Nginx->start(
 );
 my @type = ('Content-Type' => 'application/x-www-form-urlencoded');
 my sub used ($limit) {
-    my $shown = decode_json($nginx->post('/limits/key', "key=a&limit=$limit", @type)->body);
+    my $shown = $nginx->act("key=a&limit=$limit")->json;
     return $shown->{windows}[0]{used};
 }
 my sub together ($connections, $each, $request) {
@@ -41,7 +40,7 @@ for my $limit (qw(refund mine check)) {
     my $passed = together(10, 60, ['GET', "/$limit", ['X-Key' => 'a']]);
     waitpid $pid, 0;
     is_deeply $passed, {200 => 600}, 'requests among resets';
-    $nginx->post('/limits/key', "do=reset&key=a&limit=$limit", @type);
+    $nginx->act("do=reset&key=a&limit=$limit");
     my $admitted = 50;
     together(10, 5, ['GET', "/$limit", ['X-Key' => 'a']]);
     wait_until { used($limit) == $admitted } what => 'what is used to be what was admitted since' if $limit ne 'check';

@@ -2,7 +2,6 @@
 # only under keys=plain, where nobody can forge a line by it. A look-up is no act.
 
 use RateLimit::Test;
-use JSON::PP;
 use MIME::Base64;
 
 my $redis = RateLimit::Redis->start;
@@ -15,7 +14,7 @@ my $nginx = RateLimit::Nginx->start(
 my sub post ($at, $body, @headers) {
     my $response = $nginx->post($at, $body, 'Content-Type' => 'application/x-www-form-urlencoded', @headers);
     is $response->status, 200, $body;
-    return decode_json($response->body);
+    return $response->json;
 }
 my sub lines () { return grep { /by the console/ } split /\n/, $nginx->error_log }
 $nginx->get($_, 'X-Key' => 'alice') for ('/core') x 4, ('/mine') x 3;

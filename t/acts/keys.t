@@ -2,7 +2,6 @@
 # tells it under keys=plain alone: neither an answer nor the log has it else.
 
 use RateLimit::Test;
-use JSON::PP;
 use MIME::Base64 qw(encode_base64);
 
 my $redis = RateLimit::Redis->start;
@@ -15,7 +14,7 @@ my sub post ($at, %fields) {
     my $body = join '&', map { my $value = $fields{$_} =~ s/([^A-Za-z0-9])/sprintf '%%%02x', ord $1/ger; "$_=$value" } sort keys %fields;
     return $nginx->post($at, $body, 'Content-Type' => 'application/x-www-form-urlencoded');
 }
-my sub look ($at, $key) { return decode_json(post($at, key => $key, limit => 'core')->body) }
+my sub look ($at, $key) { return post($at, key => $key, limit => 'core')->json }
 
 my @keys = ('a"b\\c<d>&\'', "tab\there", "\xff\xfe", "\xc3\xa4", 'k' x 128, 'k' x 200, 'a+b&c=d', '100%', '%zz', join('', map { chr } 33 .. 255));
 for my $key (@keys) {
@@ -40,7 +39,7 @@ $nginx->get('/', 'X-Key' => $secret);
 my @answers = map { my @act = @$_; map { post($_, key => $secret, @act)->body } '/limits/key' } [], [limit => 'core'], [do => 'reset', limit => 'core'], [do => 'add', limit => 'core', cost => 3],
     [do => $secret], [do => 'reset', limit => $secret], [limit => $secret], [do => 'add', limit => 'core', cost => $secret], [do => 'reset', limit => 'core', period => $secret];
 # A page carries the key to the acts that may follow, in hidden fields.
-push @answers, map { s/<input type="hidden" name="key" value="[^"]*">//gr } map { $nginx->post('/limits/key', "key=$secret$_", 'Content-Type' => 'application/x-www-form-urlencoded', Accept => 'text/html')->body } '', '&limit=core&do=reset', '&limit=core';
+push @answers, map { s/<input type="hidden" name="key" value="[^"]*">//gr } map { $nginx->act("key=$secret$_", Accept => 'text/html')->body } '', '&limit=core&do=reset', '&limit=core';
 my $any = join '|', map { quotemeta } $secret, unpack('H*', $secret), uc unpack('H*', $secret), map { substr encode_base64(('x' x $_) . $secret, ''), 4, 44 } 0 .. 2;
 unlike $_, qr/$any/, 'no key in an answer' for @answers;
 $nginx->wait_log(qr/reset in 3600 s: 0 used/);

@@ -2,7 +2,6 @@
 # all of it again, and no more than the burst, but for tokens that other machines hold; another machine hears of it within ten seconds.
 
 use RateLimit::Test;
-use JSON::PP;
 
 # Without the time of Redis the bucket goes by the clocks of the machines, which stand still.
 my $redis    = RateLimit::Redis->start(timeless => 1);
@@ -21,11 +20,11 @@ $_->stand_at($time) for @machines;
 
 my sub ask ($at, $cost = 1) { return $clients[$at]->get('/x', 'X-Key' => $key, 'X-Cost' => $cost) }
 my sub act ($machine, $fields = '') {
-    my $answer = $machine->post('/limits/key', "key=$key&limit=core$fields", 'Content-Type' => 'application/x-www-form-urlencoded');
-    return [map { join ' ', @$_{qw(window limit used remaining)} } @{decode_json($answer->body)->{windows}}];
+    my $answer = $machine->act("key=$key&limit=core$fields");
+    return [map { join ' ', @$_{qw(window limit used remaining)} } @{$answer->json->{windows}}];
 }
 my sub tokens ($machine) {
-    return decode_json($machine->post('/limits/key', "key=$key&limit=core", 'Content-Type' => 'application/x-www-form-urlencoded')->body)->{windows}[0]{tokens};
+    return $machine->act("key=$key&limit=core")->json->{windows}[0]{tokens};
 }
 # By tens, so that it takes less than the second for which tokens live.
 my sub until_rejected ($at) {

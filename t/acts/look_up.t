@@ -2,7 +2,6 @@
 # Without a window there is nothing to show.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $shards = RateLimit::Shards->start(2, replicas => 1);
 my $nginx  = RateLimit::Nginx->start(
@@ -14,26 +13,18 @@ my $nginx  = RateLimit::Nginx->start(
         location /lease { rate_limit 1000r/h name=lease store=main mode=lease; rate_limit_lease 20; }
         location /varies { rate_limit 4r/h name=varies store=$s; }',
 );
-my sub post ($fields) {
-    return $nginx->post('/limits/key', join('&', map { "$_=$fields->{$_}" } sort keys %$fields), 'Content-Type' => 'application/x-www-form-urlencoded');
-}
-my sub look (%fields) {
-    my $response = post(\%fields);
-    is $response->status, 200, 'looked up' or diag $response->body;
-    return decode_json($response->body);
-}
 my sub windows ($limit) {
     return {map { ("$_->{period} $_->{window}" => "$_->{used}/$_->{limit}, $_->{remaining} left, $_->{source}" . ($_->{open} ? '' : ', closed')) } @{$limit->{windows}}};
 }
 my sub get ($uri) { return $nginx->get($uri, 'X-Key' => 'a') }
 
-is_deeply look(key => 'a', limit => 'core')->{windows}, [], 'a key without a window';
+is_deeply $nginx->does(key => 'a', limit => 'core')->{windows}, [], 'a key without a window';
 ok !$shards->find('rl:core/3600:a'), '... for which none is made';
 get('/core') for 1 .. 3;
 get('/clock');
 wait_until { join(' ', map { $shards->used("rl:core/$_:a") } 3600, 86400, '3600c') eq '3 3 1' } what => 'the charges';
 for my $round (1 .. 3) {
-    my $limit = look(key => 'a', limit => 'core');
+    my $limit = $nginx->does(key => 'a', limit => 'core');
     is_deeply windows($limit), {'3600 first' => '3/7, 4 left, primary', '86400 first' => '3/100, 97 left, primary', '3600 clock' => '1/9, 8 left, primary'},
         'all windows of the limit, of the greatest of each period; nothing is charged';
     is_deeply [@$limit{qw(limit store key override)}], ['core', 'main', undef, undef], '... and no key';
@@ -44,17 +35,17 @@ for my $round (1 .. 3) {
     is_deeply [@$window{qw(in_flight tokens waiting)}], [0, 0, 0], '... and nothing else of this machine';
 }
 get('/mine') for 1 .. 2;
-is_deeply windows(look(key => 'a', limit => 'mine')), {'3600 first' => '2/3, 1 left, memory'}, 'a local limit';
+is_deeply windows($nginx->does(key => 'a', limit => 'mine')), {'3600 first' => '2/3, 1 left, memory'}, 'a local limit';
 get('/lease') for 1 .. 2;
-my ($lease) = @{look(key => 'a', limit => 'lease')->{windows}};
+my ($lease) = @{$nginx->does(key => 'a', limit => 'lease')->{windows}};
 is $lease->{used} - $lease->{tokens}, 2, 'tokens at hand are told' or diag explain $lease;
 cmp_ok $lease->{tokens}, '>', 0, '... beside what is used';
 
 get('/varies?s=local');
-is_deeply [map { "$_->{limit} $_->{store} " . @{$_->{windows}} } @{look(key => 'a')}],
+is_deeply [map { "$_->{limit} $_->{store} " . @{$_->{windows}} } @{$nginx->does(key => 'a')}],
     ['core main 3', 'mine local 1', 'lease main 1', 'varies local 1', 'varies main 0'], 'all limits of all stores';
-is_deeply [map { "$_->{limit} $_->{store}" } @{look(key => 'a', store => 'main')}], ['core main', 'lease main', 'varies main'], '... or those of one store';
-is_deeply windows(look(key => 'a', limit => 'varies', store => 'local')), {'3600 first' => '1/4, 3 left, memory'}, 'a limit of two stores, and one of them';
+is_deeply [map { "$_->{limit} $_->{store}" } @{$nginx->does(key => 'a', store => 'main')}], ['core main', 'lease main', 'varies main'], '... or those of one store';
+is_deeply windows($nginx->does(key => 'a', limit => 'varies', store => 'local')), {'3600 first' => '1/4, 3 left, memory'}, 'a limit of two stores, and one of them';
 
 my @bad = (
     [{}, 400, 'BadParameter'], [{key => ''}, 400, 'BadParameter'], [{key => 'a', do => 'nothing'}, 400, 'BadParameter'], [{key => 'a%4'}, 400, 'BadParameter'],
@@ -67,11 +58,11 @@ my @bad = (
 );
 for my $case (@bad) {
     my ($fields, $status, $code) = @$case;
-    my $response = post($fields);
+    my $response = $nginx->act(%$fields);
     is $response->status, $status, join ' ', map { "$_=$fields->{$_}" } sort keys %$fields;
-    is decode_json($response->body)->{error}, $code, "... $code";
+    is $response->json->{error}, $code, "... $code";
 }
-is post({'key=a&key' => 'a'})->status, 400, 'a field that is there twice';
-is_deeply windows(look(key => 'a', limit => 'core'))->{'3600 first'}, '3/7, 4 left, primary', 'none of these did anything';
+is $nginx->act('key=a&key=a')->status, 400, 'a field that is there twice';
+is_deeply windows($nginx->does(key => 'a', limit => 'core'))->{'3600 first'}, '3/7, 4 left, primary', 'none of these did anything';
 
 done;

@@ -2,7 +2,6 @@
 # in it once, as JSON and as a page, with what is used of it; also where primaries are asked, and where the client leaves.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $limits = 500;
 my @form   = ('Content-Type' => 'application/x-www-form-urlencoded');
@@ -33,24 +32,24 @@ wait_until { (my @both = order()) == 2 } what => 'both in the log';
 is_deeply [order()], ['/beside?now', '/limits/key'], '... after it, though it was asked first';
 
 my sub used ($told) { return {map { my $limit = $_; map { ($limit->{limit} => $_->{used}) } @{$limit->{windows}} } @$told} }
-my $told = decode_json($answer->body);
+my $told = $answer->json;
 is_deeply [map { $_->{limit} } @$told], [map { "l$_" } 1 .. $limits], 'each limit is there, in the order of their lines';
 is_deeply used($told), {map { ("l$_" => 1) } 1, 250, $limits}, '... with what is used';
 
-$told = decode_json($nginx->post('/limits/key', 'key=a', @form)->body);
+$told = $nginx->act('key=a')->json;
 is_deeply [map { $_->{limit} } @$told], [(map { "l$_" } 1 .. $limits), map { "r$_" } 1 .. 200], 'those in Redis, too';
 is_deeply used($told), {map { ($_ => 1) } 'l1', 'l250', "l$limits", 'r1', 'r200'}, '... as the primary knows them';
 
-my $page = $nginx->post('/limits/key', 'key=a', @form, Accept => 'text/html')->body;
+my $page = $nginx->act('key=a', Accept => 'text/html')->body;
 is_deeply [$page =~ /id="found-(\d+)"/g], [1 .. $limits + 200], 'and the page has each once';
 like $page, qr{</html>\s*$}, '... to its end';
-is ref decode_json($nginx->post('/limits/key', 'key=a&limit=l7', @form)->body), 'HASH', 'one that is named is no list';
+is ref $nginx->act('key=a&limit=l7')->json, 'HASH', 'one that is named is no list';
 
 my $leaving = $nginx->http;
 $leaving->start_request('POST', '/limits/key', \@form, 'key=a');
 $leaving->abort;
-is $nginx->post('/limits/key', 'key=a&limit=none', @form)->status, 404, 'a client that leaves harms nothing';
+is $nginx->act('key=a&limit=none')->status, 404, 'a client that leaves harms nothing';
 $redis->kill;
-is $nginx->post('/limits/key', 'key=a', @form)->status, 503, 'where a primary is gone, that is the answer';
+is $nginx->act('key=a')->status, 503, 'where a primary is gone, that is the answer';
 
 done;

@@ -33,7 +33,7 @@ for my $store (sort keys %node) {
             my $node   = $node{$store}->($stored);
             $node->cmd(@{$held{$type}->($stored)});
             my $before = $node->cmd('DUMP', $stored);
-            my $look   = $nginx->post('/limits/key', "key=$key&limit=$kind&store=$store", 'Content-Type' => 'application/x-www-form-urlencoded');
+            my $look   = $nginx->act("key=$key&limit=$kind&store=$store");
             is $look->status, 200, "$what: looked up" or diag $look->body;
             is $nginx->get("/$store-$kind?k=$key")->status, 200, '... and reported' if $kind ne 'slots';    # of which no report tells
             ok(($node->cmd('DUMP', $stored) // '') eq $before, '... which leaves it as it is');

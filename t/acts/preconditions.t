@@ -8,14 +8,13 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location /limits/ { rate_limit_console manage; } location = /report { rate_limit_report; rate_limit 5r/h; }
         location / { rate_limit 5r/h; }',
 );
-my @form = ('Content-Type' => 'application/x-www-form-urlencoded');
 for my $said (
     ['If-Match', '"x"'],
     ['If-None-Match', '*'],
     ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
     ['If-Modified-Since', 'Thu, 01 Jan 2099 00:00:00 GMT'],
 ) {
-    is $nginx->post('/limits/key', 'do=reset&key=k&limit=default', @form, @$said)->status, 200, "an act with $said->[0]";
+    is $nginx->act('do=reset&key=k&limit=default', @$said)->status, 200, "an act with $said->[0]";
     is $nginx->get($_, @$said)->status, 200, "$_ with $said->[0]" for '/limits/', '/limits/json', '/limits/metrics', '/report';
 }
 

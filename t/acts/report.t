@@ -1,7 +1,6 @@
 # A report after a reset tells of it at once, on this machine: what was read for reports before is not believed any more.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $shards = RateLimit::Shards->start(1);
 my $nginx  = RateLimit::Nginx->start(
@@ -9,14 +8,14 @@ my $nginx  = RateLimit::Nginx->start(
     server  => 'location /limits/ { rate_limit_console manage; } location = /report { rate_limit_report; rate_limit 500r/h name=core store=main; }
         location / { rate_limit 500r/h name=core store=main; }',
 );
-my sub reported () { return decode_json($nginx->get('/report', 'X-Key' => 'a')->body)->{rate}{used} }
+my sub reported () { return $nginx->get('/report', 'X-Key' => 'a')->json->{rate}{used} }
 
 $shards->primary->hold_only('rl:core/3600:a', 3_000_000, used => 40, reset => (time + 3000) . '000');
 for my $used (40, 90, 7) {
     $shards->primary->cmd('HSET', 'rl:core/3600:a', used => $used);
     wait_until { reported() == $used } what => 'what Redis has';
     is reported(), $used, 'a report, which others may share';
-    is $nginx->post('/limits/key', 'do=reset&key=a&limit=core', 'Content-Type' => 'application/x-www-form-urlencoded')->status, 200, 'a reset';
+    is $nginx->act('do=reset&key=a&limit=core')->status, 200, 'a reset';
     is reported(), 0, '... is told at once' for 1 .. 4;
 }
 

@@ -15,11 +15,6 @@ my $nginx  = RateLimit::Nginx->start(
         location /other-$_ { rate_limit 5r/h name=$_ store=other mode=$_; }
         location /local-$_ { rate_limit 5r/h name=$_ mode=$_; }" } @modes,
 );
-my sub act (%fields) {
-    my $response = $nginx->post('/limits/key', join('&', map { "$_=$fields{$_}" } sort keys %fields),
-        'Content-Type' => 'application/x-www-form-urlencoded');
-    return $response->status == 200 ? decode_json($response->body) : $response;
-}
 my sub get ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key) }
 my sub fill ($uri, $key) { return statuses(map { get($uri, $key) } 1 .. 6) }
 
@@ -33,7 +28,7 @@ for my $mode (@modes) {
             is_deeply fill($uri, 'a'), {200 => 5, 429 => 1}, "$mode, $store: at the limit";
             my $reset = limits(get($uri, 'a'))->{reset};
             wait_until { $shards->used("rl:$mode/3600:a") >= 5 } what => 'the charges of both workers' if $store eq 'main';
-            my $shown = act(do => 'reset', key => 'a', @of);
+            my $shown = $nginx->does(do => 'reset', key => 'a', @of);
             my ($window) = grep { $_->{period} == 3600 } @{$shown->{windows}};
             is_deeply [@$window{qw(open used remaining source)}], [JSON::PP::true, 0, 5, $store eq 'main' ? 'primary' : 'memory'], 'reset';
             is ceil($window->{reset}), $reset, '... and the end stays';
@@ -42,12 +37,12 @@ for my $mode (@modes) {
             is limits(get($uri, 'a'))->{reset}, $reset, '... and for the client' if $round == 2;
             next if $round != 2;
             wait_until { $shards->used("rl:$mode/3600:a") >= 1 } what => 'its charge' if $store eq 'main';
-            act(do => 'reset', key => 'a', @of);
+            $nginx->does(do => 'reset', key => 'a', @of);
         }
         is get($uri, 'ab')->status, 429, 'another key is where it was';
         is get($_, 'a')->status, 429, "so is $_" for grep { $_ ne $uri } "/$mode", "/longer-$mode", "/other-$mode", "/local-$mode";
-        act(do => 'reset', key => $_, limit => $mode, store => 'local') for 'a', 'ab';
-        act(do => 'reset', key => $_, limit => $mode, store => 'main', period => 3600) for 'a', 'ab';
+        $nginx->does(do => 'reset', key => $_, limit => $mode, store => 'local') for 'a', 'ab';
+        $nginx->does(do => 'reset', key => $_, limit => $mode, store => 'main', period => 3600) for 'a', 'ab';
     }
 }
 

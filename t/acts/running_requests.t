@@ -2,7 +2,6 @@
 # them; it changes nothing. There is nothing to reset or to give back, and the answer says so.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis   = RateLimit::Redis->start;
 my $backend = RateLimit::Backend->start;
@@ -15,8 +14,8 @@ my @nginx = map {
             location /here { rate_limit_concurrency 4 name=here; proxy_pass http://%%UP%%; }',
     )
 } 1 .. 2;
-my sub post ($fields, @headers) { return $nginx[0]->post('/limits/key', $fields, 'Content-Type' => 'application/x-www-form-urlencoded', @headers) }
-my sub look ($fields) { return decode_json(post($fields)->body) }
+my sub post ($fields, @headers) { return $nginx[0]->act($fields, @headers) }
+my sub look ($fields) { return post($fields)->json }
 
 is_deeply look('key=a&limit=fleet')->{slots}, {limit => 9, running => 0, remaining => 9, held => 0, held_elsewhere => 0, source => 'primary'}, 'nothing runs';
 my @open = map { $_->[0]->reach($backend, $_->[1]) } (map { [$nginx[0], "/$_/slow?k=a"] } qw(fleet fleet here varies)), map { [$nginx[1], '/fleet/slow?k=a'] } 1 .. 3;
@@ -35,16 +34,16 @@ for my $act (qw(reset add)) {
     for my $limit (qw(fleet here)) {
         my $response = post("do=$act&key=a&limit=$limit&cost=1");
         is $response->status, 400, "$act of $limit";
-        like decode_json($response->body)->{description}, qr/counts requests that run.*"allow"/, '... cannot be done, and why';
+        like $response->json->{description}, qr/counts requests that run.*"allow"/, '... cannot be done, and why';
     }
 }
 is look('key=a&limit=fleet')->{slots}{running}, 2, 'nothing was done';
 
-$redis->freeze;
+$redis->kill;
 my $away = post('key=a&limit=fleet');
 is $away->status, 503, 'without the primary nobody knows';
-is decode_json($away->body)->{error}, 'StoreUnavailable';
-$redis->thaw;
+is $away->json->{error}, 'StoreUnavailable';
+$redis->restart;
 $backend->release('gate');
 is $_->response->status, 200 for @open;
 

@@ -2,7 +2,6 @@
 # another worker. With none seen there is no window, and no error. The JSON page tells the rates.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis  = RateLimit::Redis->start;
 my %conf   = (
@@ -12,8 +11,8 @@ my %conf   = (
 );
 my $nginx = RateLimit::Nginx->start(%conf);
 my sub post ($body) {
-    my $response = $nginx->post('/limits/key', $body, 'Content-Type' => 'application/x-www-form-urlencoded');
-    return $response->status == 200 ? decode_json($response->body) : "$body: " . $response->status . ' ' . $response->body;
+    my $response = $nginx->act($body);
+    return $response->status == 200 ? $response->json : "$body: " . $response->status . ' ' . $response->body;
 }
 my sub windows ($limit) { return {map { ($_->{period} => "$_->{used}/$_->{limit}") } @{post("key=a&limit=$limit")->{windows}}} }
 
@@ -41,9 +40,9 @@ is_deeply windows('redis'), {%expected, 120 => '0/7', 180 => '0/7'}, '... and le
 
 $nginx->reload(%conf, wait_old => 1);
 is_deeply [sort keys %{windows('redis')}], [sort @periods], 'after a reload';
-my ($limit) = grep { $_->{name} eq 'redis' } @{decode_json($nginx->get('/limits/json')->body)->{limits}};
+my ($limit) = grep { $_->{name} eq 'redis' } @{$nginx->told->{limits}};
 is_deeply [sort { $a <=> $b } map { $_->{period} } @{$limit->{rates}}], \@periods, 'the JSON page tells a rate of each period';
-($limit) = grep { $_->{name} eq 'none' } @{decode_json($nginx->get('/limits/json')->body)->{limits}};
+($limit) = grep { $_->{name} eq 'none' } @{$nginx->told->{limits}};
 is_deeply $limit->{rates}, [], 'and none where none was seen';
 $nginx->get('/redis?r=1r/9m', 'X-Key' => 'a');
 ok exists windows('redis')->{540}, 'a ninth is found as well';

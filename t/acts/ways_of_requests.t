@@ -22,13 +22,13 @@ my sub get () { return $nginx->get('/x', 'X-Key' => 'a') }
 get() for 1 .. 6;
 my $client = $nginx->http;
 my @answers = $client->pipeline((['POST', '/limits/key', \@type, 'key=a&limit=core'], ['POST', '/limits/key', \@type, 'do=add&cost=1&key=a&limit=core']) x 4);
-is_deeply [map { decode_json($_->body)->{windows}[0]{used} } @answers], [5, 4, 4, 3, 3, 2, 2, 1], 'several in one write, one after the other';
+is_deeply [map { $_->json->{windows}[0]{used} } @answers], [5, 4, 4, 3, 3, 2, 2, 1], 'several in one write, one after the other';
 is $client->get('/limits/json')->status, 200, 'the connection serves more';
 my $body = 'do=reset&key=a&limit=core';
 $client->send("POST /limits/key HTTP/1.1\r\nHost: localhost\r\nContent-Type: $type[1]\r\nContent-Length: " . length($body) . "\r\n\r\n" . substr $body, 0, 9);
 ok $client->quiet(0.1), 'half a body is no act';
 $client->send(substr $body, 9);
-is decode_json($client->response(method => 'POST')->body)->{windows}[0]{used}, 0, 'the whole is';
+is $client->response(method => 'POST')->json->{windows}[0]{used}, 0, 'the whole is';
 $client->close;
 
 my $port = $nginx->port(1);

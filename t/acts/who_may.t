@@ -3,7 +3,6 @@
 # query says.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(http => '
     server {
@@ -20,7 +19,7 @@ my sub post ($uri, $body, @headers) { return $nginx->post($uri, $body, 'Content-
 my sub used () { return 5 - $nginx->get('/', 'X-Key' => 'x')->header('X-RateLimit-Remaining') }
 my sub refused ($response, $status, $code, $what) {
     is $response->status, $status, $what;
-    my $error = eval { decode_json($response->body) } // {};
+    my $error = eval { $response->json } // {};
     is $error->{error}, $code, '... as ' . $code;
     like $error->{description}, qr/^[A-Z].*\.$/, '... with a sentence';
     return $response;

@@ -1,7 +1,6 @@
 # headers=off on a line: the limit decides, and no header shows it, but that a rejection by it has Retry-After; the others are shown as
 # they stand. Variables by its name describe it all the same.
 
-use JSON::PP;
 use RateLimit::Test;
 
 my $nginx = RateLimit::Nginx->start(
@@ -34,7 +33,7 @@ is_deeply [map { $response->header("X-RateLimit-$_") } qw(Resource Remaining)], 
 my @fields = split /,/, $line;
 is_deeply [@fields[0, 1, 3, 4]], ['outer', 8, 'REJECTED', 2], '... and so do the variables';
 is $fields[2], $response->header('Retry-After'), '... but for what Retry-After says';
-my $report = decode_json($nginx->get('/report', 'X-Key' => 'k')->body);
+my $report = $nginx->get('/report', 'X-Key' => 'k')->json;
 is_deeply [sort keys %{$report->{resources}}], ['outer'], 'a report leaves it out';
 is $nginx->get('/empty', 'X-Key' => 'k')->status, 404, '... all of it where all are hidden';
 

@@ -3,7 +3,6 @@
 # configure.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(http => '
     server {
@@ -28,18 +27,18 @@ for my $host ('127.0.0.1', '127.0.0.1:8080', '[::1]', '[::1]:80', 'localhost', '
 for my $host ('evil.example', 'limits.test.evil.example', 'xwild.test', '127.0.0.1.evil.example', 'localhost.evil.example') {
     my $response = ask('/limits/json', Host => $host);
     is $response->status, 403, "Host: $host";
-    like decode_json($response->body)->{description}, qr/add the name to "server_name"/, '... with the remedy';
+    like $response->json->{description}, qr/add the name to "server_name"/, '... with the remedy';
     is ask('/any/json', Host => $host)->status, 403, '... also with from=any';
 }
 for my $field ('Forwarded', 'X-Forwarded-For', 'x-real-ip', 'Via') {
     my $response = ask('/limits/json', $field => '10.0.0.1');
     is $response->status, 403, $field;
-    like decode_json($response->body)->{description}, qr/A proxy has sent.*add "from=any" to "rate_limit_console"/, '... with the remedy';
+    like $response->json->{description}, qr/A proxy has sent.*add "from=any" to "rate_limit_console"/, '... with the remedy';
     is ask('/any/json', $field => '10.0.0.1')->status, 200, '... but with from=any';
 }
 my $response = ask('/limits/json', 'X-Client' => '192.0.2.7');
 is $response->status, 403, 'a client from elsewhere, by set_real_ip_from';
-like decode_json($response->body)->{description}, qr/on this machine alone: add "from=any"/, '... with the remedy';
+like $response->json->{description}, qr/on this machine alone: add "from=any"/, '... with the remedy';
 is ask('/any/json', 'X-Client' => '192.0.2.7')->status, 403, '... and by deny';
 is ask('/any/json', 'X-Client' => '192.0.2.8')->status, 200, '... which lets others in';
 for my $address ('127.0.0.1', '127.9.9.9', '::1') {

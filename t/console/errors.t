@@ -2,7 +2,6 @@
 # anything that the request says.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(server => 'rate_limit_key k; rate_limit 1r/h;
     location /limits/ { rate_limit_console view; } location /manage/ { rate_limit_console manage; }');
@@ -16,7 +15,7 @@ for my $base ('/limits', '/manage') {
         my $response = $nginx->request($method, $uri, $headers);
         is $response->status, $status, "$method $uri";
         is $response->header('Content-Type'), 'application/json', '... is JSON';
-        my $error = decode_json($response->body);
+        my $error = $response->json;
         is_deeply [sort keys %$error], [qw(description error)], '... with two members';
         is $error->{error}, $code, "... $code";
         like $error->{description}, $sentence, '... and why';

@@ -2,7 +2,6 @@
 # told for an hour.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $cluster = RateLimit::Cluster->start(node_timeout => 5000);
 my $nginx   = RateLimit::Nginx->start(
@@ -13,7 +12,7 @@ my $nginx   = RateLimit::Nginx->start(
         location /limits/ { rate_limit_console view; }
         location / { rate_limit 100000r/d name=n; }',
 );
-my sub shards () { my ($store) = @{decode_json($nginx->get('/limits/json')->body)->{stores}}; return @{$store->{shards}} }
+my sub shards () { my ($store) = @{$nginx->told->{stores}}; return @{$store->{shards}} }
 my sub nodes ()        { return map { @{$_->{nodes}} } shards() }
 my sub roles ()        { return {map { $_->{address} => $_->{role} } nodes()} }
 my sub node ($server)  { my ($node) = grep { $_->{address} eq $server->address } nodes(); return $node }

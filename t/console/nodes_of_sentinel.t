@@ -12,7 +12,7 @@ my $nginx = RateLimit::Nginx->start(
         location /limits/ { rate_limit_console view; }
         location / { rate_limit 100000r/h name=n; }',
 );
-my sub nodes () { my ($store) = @{decode_json($nginx->get('/limits/json')->body)->{stores}}; return map { @{$_->{nodes}} } @{$store->{shards}} }
+my sub nodes () { my ($store) = @{$nginx->told->{stores}}; return map { @{$_->{nodes}} } @{$store->{shards}} }
 my sub node ($server) { my ($node) = grep { $_->{address} eq $server->address } nodes(); return $node }
 my sub roles () { return {map { $_->{address} => $_->{role} } nodes()} }
 

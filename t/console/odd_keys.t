@@ -3,7 +3,6 @@
 
 use utf8;
 use RateLimit::Test;
-use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(server => 'add_header X-Id $rate_limit_id always;
     location /limits/ { rate_limit_console view keys=plain; }
@@ -18,7 +17,7 @@ my %shown = (
 );
 my %id = map { $_ => $nginx->get($_)->header('X-Id') } sort keys %shown;
 my $response = $nginx->get('/limits/json');
-my $top      = eval { decode_json($response->body)->{top} };
+my $top      = eval { $response->json->{top} };
 ok $top, 'it is JSON' or diag $@;
 my %key = map { $_->{id} => $_ } @{$top->{keys}};
 is $key{$id{$_}}{key}, $shown{$_}, (length > 40 ? substr($_, 0, 40) . '...' : $_) for sort keys %shown;

@@ -27,7 +27,7 @@ is $first->response(method => 'HEAD')->status, 200, 'and so is the console';
 wait_until { (my @both = order()) == 2 } what => 'both in the log';
 is_deeply [order()], ['/beside?now', '/limits/json'], '... after it, though it was asked first';
 
-my $told = decode_json($nginx->get('/limits/json')->body);
+my $told = $nginx->told;
 
 is_deeply [map { $_->{name} } @{$told->{limits}}], [map { "limit_$_" } 1 .. $limits], 'all limits are told, in the order of their lines';
 is_deeply [map { $_->{decisions}{passed} } @{$told->{limits}}[0, 1, -1]], [1, 0, 1], '... with their counts';
@@ -40,7 +40,7 @@ my $sharded = RateLimit::Nginx->start(
     http   => 'rate_limit_zone 64m; rate_limit_redis main { ' . join("\n", map { "shard s$_ primary=@{[$redis->address]} replica=127.0.0.2:@{[$redis->port]};" } 1 .. $shards) . ' }',
     server => 'rate_limit_key $arg_k; rate_limit_store main; location /limits/ { rate_limit_console manage keys=plain; } location / { rate_limit 5r/d name=w; }',
 );
-$sharded->post('/limits/key', "key=k$_&limit=w&do=ban", 'Content-Type' => 'application/x-www-form-urlencoded') for 1 .. $bans;
+$sharded->act("key=k$_&limit=w&do=ban") for 1 .. $bans;
 my ($json, $metrics, $page) = map { $sharded->get("/limits/$_")->body } 'json', 'metrics', '';
 $told = decode_json($json);
 is_deeply [map { $_->{name} } @{$told->{stores}}], ['main'], 'one store';

@@ -2,7 +2,6 @@
 # and Retry-After are of the ban's end, and no store is asked. It ends at its time, survives a reload and workers that are killed, and is gone after a stop.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my @modes = qw(check_charge charge_refund lease);
@@ -19,16 +18,10 @@ my $nginx = RateLimit::Nginx->start(
         location /dry/ { alias %%DIR%%/html/; rate_limit 5r/h; rate_limit_dry_run on; }' . join '', map { "
         location /$_/ { alias %%DIR%%/html/; rate_limit 5r/h name=$_ store=main mode=$_; }" } @modes,
 );
-my sub act (%fields) {
-    my $response = $nginx->post('/limits/key', join('&', map { "$_=$fields{$_}" } sort keys %fields),
-        'Content-Type' => 'application/x-www-form-urlencoded');
-    is $response->status, 200, "act: $fields{do}" or diag $response->body;
-    return decode_json($response->body);
-}
 my sub get ($key, $uri = '/x', @headers) { return $nginx->get($uri, 'X-Key' => $key, @headers) }
 
 is get('a')->status, 200, 'before';
-my $shown = act(do => 'ban', limit => 'default', key => 'a', for => '100s');
+my $shown = $nginx->does(do => 'ban', limit => 'default', key => 'a', for => '100s');
 is_deeply [@{$shown->{override}}{qw(kind percent by scope)}], ['ban', undef, '127.0.0.1', 'machine'], 'the answer has it';
 my $until = $shown->{override}{until};
 is sprintf('%.3f', $until - $shown->{override}{from}), '100.000', '... with its end';
@@ -43,14 +36,14 @@ is get('b')->status, 200, 'another key passes';
 is get('a', '/dry/x')->status, 429, 'a dry run does not matter';
 is get('a', '/bypassed/x?bypass=1')->status, 200, 'what is bypassed is not asked';
 is get('a', '/check_charge/x')->status, 200, 'another limit does not know of it';
-is_deeply [@{decode_json(get('a', '/r')->body)->{rate}}{qw(limit used remaining reset)}], [0, 0, 0, ceil($until)], 'a report says it';
+is_deeply [@{get('a', '/r')->json->{rate}}{qw(limit used remaining reset)}], [0, 0, 0, ceil($until)], 'a report says it';
 $nginx->wait_line('override', 'a /x [ban] REJECTED');
 $nginx->wait_line('override', 'b /x [-] PASSED');
 
 for my $mode (@modes) {
     get('c', "/$mode/x") for 1 .. 2;
     wait_until { $redis->used('c', "$mode/3600") >= 2 } what => 'both to be charged';
-    act(do => 'ban', limit => $mode, store => 'main', key => 'c');
+    $nginx->does(do => 'ban', limit => $mode, store => 'main', key => 'c');
     my $calls = $redis->calls('hmget') + $redis->script_calls;
     is_deeply statuses(map { get('c', "/$mode/x") } 1 .. 8), {429 => 8}, "$mode: rejected";
     is $redis->calls('hmget') + $redis->script_calls, $calls, '... and Redis is not asked';
@@ -62,7 +55,7 @@ $nginx->kill_worker for 1 .. 2;
 $nginx->reload(wait_old => 1);
 is_deeply statuses(map { get('a') } 1 .. 8), {429 => 8}, 'it survives workers and reloads';
 
-is act(do => 'clear', limit => 'check_charge', store => 'main', key => 'c')->{override}, undef, 'it can be cleared';
+is $nginx->does(do => 'clear', limit => 'check_charge', store => 'main', key => 'c')->{override}, undef, 'it can be cleared';
 is get('c', '/check_charge/x')->status, 200, '... and then the key passes';
 
 $nginx->travel(sprintf '+%ds', $until - 5 - time);
@@ -71,7 +64,7 @@ $nginx->travel('+101s');
 wait_until { get('a')->status == 200 } what => 'the end of the ban';
 is_deeply statuses(map { get('a') } 1 .. 8), {200 => 3, 429 => 5}, '... in all workers, and the window of before goes on';
 
-act(do => 'ban', limit => 'default', key => 'd');
+$nginx->does(do => 'ban', limit => 'default', key => 'd');
 $nginx->restart;
 is get('d')->status, 200, 'a stop ends it';
 done;

@@ -7,7 +7,7 @@ my $nginx = RateLimit::Nginx->start(
     server => 'location /limits/ { rate_limit_console manage; } location / { rate_limit 1000r/d; }',
 );
 my sub ban ($key) {
-    is $nginx->post('/limits/key', "do=ban&limit=default&for=10m&key=$key", 'Content-Type' => 'application/x-www-form-urlencoded')->status, 200, "$key is banned";
+    is $nginx->act("do=ban&limit=default&for=10m&key=$key")->status, 200, "$key is banned";
 }
 my sub settled ($key) { return join ' ', sort { $a <=> $b } keys %{statuses(map { $nginx->get('/x', 'X-Key' => $key) } 1 .. 8)} }
 

@@ -2,9 +2,7 @@
 # has them after a failover, and with several shards the one that the bytes `!overrides` choose.
 
 use RateLimit::Test;
-use JSON::PP;
 
-my @form = ('Content-Type' => 'application/x-www-form-urlencoded');
 my sub machines ($block) {
     return map {
         RateLimit::Nginx->start(
@@ -14,7 +12,7 @@ my sub machines ($block) {
 }
 my sub settled ($nginx, $key) { return join ' ', sort { $a <=> $b } keys %{statuses(map { $nginx->get('/x', 'X-Key' => $key) } 1 .. 8)} }
 my sub shared_by ($here, $there, $key) {
-    wait_until { $here->post('/limits/key', "do=ban&limit=default&key=$key", @form)->status == 200 } what => "a ban of $key";
+    wait_until { $here->act("do=ban&limit=default&key=$key")->status == 200 } what => "a ban of $key";
     is settled($here, $key), 429, '... holds here';
     wait_until { settled($there, $key) eq '429' } timeout => 5, what => 'the ban on the other machine';
 }

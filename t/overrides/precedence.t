@@ -2,7 +2,6 @@
 # stay, a location that is left without any shows nothing, and a redirect's location still limits. The later override of a subject replaces the earlier.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $nginx = RateLimit::Nginx->start(
     workers => 2, reuseport => 1,
@@ -15,16 +14,10 @@ my $nginx = RateLimit::Nginx->start(
         location = /first { rate_limit 0r/s name=a; try_files /none /second; }
         location = /second { rate_limit 0r/s name=c; }',
 );
-my sub act (%fields) {
-    my $response = $nginx->post('/limits/key', join('&', map { "$_=$fields{$_}" } sort keys %fields),
-        'Content-Type' => 'application/x-www-form-urlencoded');
-    is $response->status, 200, "act: $fields{do}" or diag $response->body;
-    return decode_json($response->body);
-}
 my sub status ($uri, $key) { return $nginx->get($uri, 'X-Key' => $key)->status }
 
 is status('/x', 'k'), 429, 'configured';
-is act(do => 'allow', limit => 'a', key => 'k')->{override}{kind}, 'allow', 'the key is allowed';
+is $nginx->does(do => 'allow', limit => 'a', key => 'k')->{override}{kind}, 'allow', 'the key is allowed';
 is status('/x', 'k'), 200, '... and passes';
 is $nginx->get('/x', 'X-Key' => 'k')->header('X-RateLimit-Limit'), undef, '... without headers';
 $nginx->wait_line('override', 'k /x [allow] [-]');
@@ -34,16 +27,16 @@ $nginx->wait_line('override', 'k /both/x [allow] [PASSED]');
 is status('/first', 'k'), 429, 'the limit of another location holds after a redirect';
 is $nginx->get('/r', 'X-Key' => 'k')->status, 404, 'a report has no limit to tell of';
 
-act(do => 'off', limit => 'a');
+$nginx->does(do => 'off', limit => 'a');
 is status('/x', 'l'), 200, 'the limit is off';
 $nginx->wait_line('override', 'l /x [off] [-]');
-is act(do => 'ban', limit => 'a', key => 'k')->{override}{kind}, 'ban', 'a ban replaces what the key had';
+is $nginx->does(do => 'ban', limit => 'a', key => 'k')->{override}{kind}, 'ban', 'a ban replaces what the key had';
 is status('/x', 'k'), 429, '... and goes before what the limit has';
-act(do => 'enforce', limit => 'a', percent => 0);
+$nginx->does(do => 'enforce', limit => 'a', percent => 0);
 is status('/x', 'l'), 200, 'so does the later of the limit';
 $nginx->wait_line('override', 'l /x [enforce] [REJECTED_DRY_RUN]');
 
-my $json = decode_json($nginx->get('/limits/json')->body);
+my $json = $nginx->told;
 is_deeply [sort map { join ' ', map { $_ // '-' } @$_{qw(limit store key kind percent by scope)} } @{$json->{overrides}}],
     ['a local - enforce 0 127.0.0.1 machine', 'a local k ban - 127.0.0.1 machine'], 'the console shows both';
 like $_->{id} // 'ffffffffffffffff', qr/^[0-9a-f]{16}$/, '... with the id' for @{$json->{overrides}};
@@ -51,8 +44,8 @@ is $json->{limits}[0]{enforced}, 100, 'enforced is what is configured';
 my $metrics = $nginx->get('/limits/metrics')->body;
 is_deeply {$metrics =~ /^nginx_rate_limit_overrides\{kind="(\w+)"\} (\d+)$/mg}, {ban => 1, allow => 0, enforce => 1, off => 0}, 'and so do metrics';
 
-is act(do => 'clear', limit => 'a', key => 'k')->{override}{kind}, 'enforce', 'without that of the key the limit has one';
-is act(do => 'clear', limit => 'a')->{override}, undef, 'and then none';
+is $nginx->does(do => 'clear', limit => 'a', key => 'k')->{override}{kind}, 'enforce', 'without that of the key the limit has one';
+is $nginx->does(do => 'clear', limit => 'a')->{override}, undef, 'and then none';
 is status('/x', 'k'), 429, 'as configured';
-is_deeply decode_json($nginx->get('/limits/json')->body)->{overrides}, [], 'nothing is left';
+is_deeply $nginx->told->{overrides}, [], 'nothing is left';
 done;

@@ -3,7 +3,6 @@
 # own.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my @start = (
@@ -18,16 +17,10 @@ my @start = (
         location /own/ { alias %%DIR%%/html/; rate_limit 1000r/h store=own; }',
 );
 my ($here, $there) = map { RateLimit::Nginx->start(@start) } 1 .. 2;
-my sub act ($nginx, %fields) {
-    my $response = $nginx->post('/limits/key', join('&', map { "$_=$fields{$_}" } sort keys %fields),
-        'Content-Type' => 'application/x-www-form-urlencoded');
-    is $response->status, 200, "$fields{do}" or diag $response->body;
-    return decode_json($response->body);
-}
 my sub settled ($nginx, $key, $uri = '/x') { return join ' ', sort { $a <=> $b } keys %{statuses(map { $nginx->get($uri, 'X-Key' => $key) } 1 .. 8)} }
-my sub overrides ($nginx) { return @{decode_json($nginx->get('/limits/json')->body)->{overrides}} }
+my sub overrides ($nginx) { return @{$nginx->told->{overrides}} }
 
-my $shown = act($here, do => 'ban', limit => 'default', store => 'main', key => 'a%2520b', for => '1h');
+my $shown = $here->does(do => 'ban', limit => 'default', store => 'main', key => 'a%2520b', for => '1h');
 is $shown->{override}{scope}, 'shared', 'a ban';
 is settled($here, 'a b'), 429, '... holds here at once';
 wait_until { settled($there, 'a b') eq '429' } timeout => 2, what => '... and there within two seconds';
@@ -35,7 +28,7 @@ is_deeply [map { [@$_{qw(limit store key kind by scope from until)}] } overrides
     [map { [qw(default main), 'a b', 'ban', '127.0.0.1', 'shared', @$_{qw(from until)}] } $shown->{override}], '... as it was set';
 is settled($there, 'a'), 200, 'another key passes';
 
-act($here, do => 'ban', limit => 'default', store => 'digested', key => 'secret');
+$here->does(do => 'ban', limit => 'default', store => 'digested', key => 'secret');
 wait_until { settled($there, 'secret', '/digested/x') eq '429' } timeout => 2, what => 'a digested key';
 unlike join(' ', %{$redis->hash('d:!overrides')}), qr/secret/, '... of which Redis has no text';
 my ($digested) = grep { $_->{store} eq 'digested' } overrides($there);
@@ -43,11 +36,11 @@ is $digested->{key}, undef, '... nor the other machine';
 $there->get('/digested/x', 'X-Key' => 'secret');
 is +($there->lines('id'))[-1], $digested->{id}, '... but the id';
 
-act($here, do => 'ban', limit => 'default', store => 'own', key => 'o');
+$here->does(do => 'ban', limit => 'default', store => 'own', key => 'o');
 is_deeply $redis->hash('o:!overrides'), {}, 'a store of `machine` tells nobody';
 
-act($there, do => 'enforce', limit => 'other', store => 'main', percent => 0);
-act($there, do => 'clear', limit => 'default', store => 'main', key => 'a%2520b');
+$there->does(do => 'enforce', limit => 'other', store => 'main', percent => 0);
+$there->does(do => 'clear', limit => 'default', store => 'main', key => 'a%2520b');
 wait_until { settled($here, 'a b') eq '200' } timeout => 2, what => 'the end of the ban';
 is_deeply [sort map { "$_->{kind} $_->{scope}" } overrides($here)], ['ban machine', 'ban shared', 'enforce shared'], 'the others stay';
 
@@ -61,8 +54,8 @@ is settled($here, 'secret', '/digested/x'), 429, 'a reload changes nothing';
 $redis->kill;
 $_->expect_log(qr/is down|could not be/) for $here, $there;
 is settled($here, 'secret', '/digested/x'), 429, 'while Redis is away what was known holds';
-my $refused = $here->post('/limits/key', 'do=off&limit=default&store=main', 'Content-Type' => 'application/x-www-form-urlencoded');
+my $refused = $here->act('do=off&limit=default&store=main');
 is $refused->status, 503, '... and nothing can be changed';
-is decode_json($refused->body)->{error}, 'StoreUnavailable', '... as the answer says';
+is $refused->json->{error}, 'StoreUnavailable', '... as the answer says';
 is_deeply [grep { $_->{kind} eq 'off' } overrides($here)], [], '... nor was it';
 done;

@@ -1,7 +1,6 @@
 # A request that waits for its store while an override changes is decided by what held when it was evaluated, charged by it, and leaves nothing in flight.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
@@ -14,7 +13,7 @@ my @form = ('Content-Type' => 'application/x-www-form-urlencoded');
 my sub override ($do, $limit, $key = '') {
     my $http = $nginx->http;
     $http->start_request('POST', '/limits/key', \@form, "do=$do&limit=$limit&key=$key");
-    wait_until { grep { $_->{kind} eq $do } @{decode_json($nginx->get('/limits/json')->body)->{overrides}} } what => "the override: $do";
+    wait_until { grep { $_->{kind} eq $do } @{$nginx->told->{overrides}} } what => "the override: $do";
     return $http;
 }
 
@@ -37,8 +36,8 @@ for my $case (['/x', 'default'], ['/reserved/x', 'reserved']) {
     is $waiting->response->status, 200, 'nor does `off`';
     is $act->response->status, 200, 'the act is answered';
     wait_until { $redis->used('b', "$limit/3600") == 1 } what => 'the charge';
-    my $shown = decode_json($nginx->post('/limits/key', "limit=$limit&key=b", @form)->body);
+    my $shown = $nginx->does("limit=$limit&key=b");
     is_deeply [@{$shown->{windows}[0]}{qw(used in_flight)}], [1, 0], 'nothing is left in flight';
-    $nginx->post('/limits/key', "do=clear&limit=$limit&key=$_", @form) for '', 'a';
+    $nginx->act("do=clear&limit=$limit&key=$_") for '', 'a';
 }
 done;

@@ -2,7 +2,6 @@
 # one read, and the next ones take what it found. A report opens no window, takes no tokens and changes no window.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my $lines = join '', map { "rate_limit 100r/h name=$_ mode=$_;" } qw(check_charge charge_refund lease);
@@ -28,7 +27,7 @@ is scalar(workers_of(@all)), 2, 'of two workers';
 cmp_ok $redis->calls('hmget'), '<=', $most, 'few commands for a client without a window';
 cmp_ok $redis->calls('hmget'), '>=', 1, '... but some';
 is_deeply [$redis->keys], [], 'no window is opened';
-is_deeply [map { decode_json($_->body)->{rate}{used} } @all[0, -1]], [0, 0], '... and nothing used';
+is_deeply [map { $_->json->{rate}{used} } @all[0, -1]], [0, 0], '... and nothing used';
 
 ($most) = reports('/all', 'new', 1000);
 cmp_ok $redis->calls('hmget'), '<=', 3 * $most, 'of three limits';
@@ -40,7 +39,7 @@ wait_until { $redis->used('old', 'one/3600') == 3 } what => 'the charges';
 my %before = %{$redis->used_by_key};
 ($most, @all) = reports('/all', 'old', 1000);
 cmp_ok $redis->calls('hmget'), '<=', 3 * $most, 'few commands for a client with windows';
-is_deeply decode_json($_->body)->{resources}{lease}{used}, 3, 'tokens at hand are not used' for @all[0, -1];
+is_deeply $_->json->{resources}{lease}{used}, 3, 'tokens at hand are not used' for @all[0, -1];
 is_deeply $redis->used_by_key, \%before, 'the windows are as they were';
 ($most) = reports('/report', 'old', 1000);
 cmp_ok $redis->calls('hmget'), '<=', $most, 'what the primary has just told is not asked for again';
@@ -63,7 +62,7 @@ is scalar($slow->commands('hmget')), 1, '... without another';
 
 # A charge of another machine is known here after a second.
 $redis->cmd('HSET', 'rl:one/3600:new', used => 7, reset => int((now + 1800) * 1000));
-wait_until { decode_json($nginx->get('/report', 'X-Key' => 'new')->body)->{rate}{used} == 7 } what => 'another machine\'s charges';
+wait_until { $nginx->get('/report', 'X-Key' => 'new')->json->{rate}{used} == 7 } what => 'another machine\'s charges';
 pass 'a reading is kept for a second';
 
 done;

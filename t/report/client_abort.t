@@ -2,7 +2,6 @@
 # report, answers that come late find nobody, and what an earlier limit has admitted is charged.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $slow  = RateLimit::FakeRedis->start(handler => holding_reads());
 my $nginx = RateLimit::Nginx->start(
@@ -54,7 +53,7 @@ $slow->release('gate');
 my $http = $nginx->begin('/report', 'X-Key' => 'c');
 wait_until { $slow->commands('hmget') == $read + 3 } what => 'other reads';
 $slow->release('gate');
-is decode_json($http->response->body)->{rate}{used}, 0, 'answers that come late do no harm';
+is $http->response->json->{rate}{used}, 0, 'answers that come late do no harm';
 $http = $nginx->begin('/first', 'X-Key' => 'b/first');
 wait_until { $slow->commands('hmget') == $read + 5 } what => 'the reads';
 $slow->release('gate');

@@ -2,7 +2,6 @@
 # line. Its headers are those of the limit with the least remaining, and nobody keeps it.
 
 use RateLimit::Test;
-use JSON::PP;
 use POSIX qw(ceil);
 use Time::HiRes ();
 
@@ -26,7 +25,7 @@ is $response->header('Cache-Control'), 'no-store',         '... not to be kept';
 my $integers = $response->body =~ s/"reset":\d+/"reset":R/gr;
 is $integers, '{"resources":{"core":{"limit":5000,"used":2,"remaining":4998,"reset":R},"search":{"limit":30,"used":1,"remaining":29,"reset":R}},'
     . '"rate":{"limit":5000,"used":2,"remaining":4998,"reset":R}}', '... of integers alone, in the order of the lines';
-my $report = decode_json($response->body);
+my $report = $response->json;
 for (['core', 3600], ['search', 60]) {
     my ($name, $period) = @$_;
     my $reset = $report->{resources}{$name}{reset};
@@ -38,10 +37,10 @@ my %search = %{$report->{resources}{search}};
 shows $response, 200, {%search, resource => 'search'}, 'the github headers';
 like $response->header('RateLimit'), qr/^"core";r=4998;t=\d+, "search";r=29;t=\d+$/, 'the ietf headers';
 is $response->header('RateLimit-Policy'), '"core";q=5000;w=3600, "search";q=30;w=60', '... with their policies';
-is_deeply [sort keys %{decode_json($nginx->get('/rate_limit?rate=3r/m')->body)->{resources}}], [qw(core search tests)],
+is_deeply [sort keys %{$nginx->get('/rate_limit?rate=3r/m')->json->{resources}}], [qw(core search tests)],
     'a limit with a variable rate, where that is not empty';
 $response = $nginx->get('/off');
 shows $response, 200, {}, 'no headers, as configured';
-is_deeply decode_json($response->body)->{rate}, $report->{resources}{search}, 'the first line is the first of any phase';
+is_deeply $response->json->{rate}, $report->{resources}{search}, 'the first line is the first of any phase';
 
 done;

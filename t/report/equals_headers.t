@@ -2,7 +2,6 @@
 # of window, at 0, in the middle, at the limit, over it, and for a limit of 0. A report changes nothing.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis  = RateLimit::Redis->start;
 my @limits = map { my $store = $_; map { my $mode = $_; map { "$store-$mode-$_" } qw(first clock) } qw(check_charge charge_refund lease) } qw(local main);
@@ -14,7 +13,7 @@ my $nginx  = RateLimit::Nginx->start(
 );
 
 my sub is_next ($limit, $rate, $used, $what) {
-    my $told    = decode_json($nginx->get("/report?rate=$rate", 'X-Key' => 'a')->body)->{resources}{$limit};
+    my $told    = $nginx->get("/report?rate=$rate", 'X-Key' => 'a')->json->{resources}{$limit};
     my $next    = $nginx->get("/$limit?rate=$rate", 'X-Key' => 'a');
     my $shown   = limits($next);
     my $charged = $next->status == 200 ? 1 : 0;

@@ -15,7 +15,7 @@ my $nginx = RateLimit::Nginx->start(
     files => {page => '<!--#include virtual="/report" -->|<!--#include virtual="/report" -->'},
 );
 my sub used ($response) {
-    my $report = decode_json($response->body);
+    my $report = $response->json;
     return join ' ', map { "$_ $report->{resources}{$_}{used}" } sort keys %{$report->{resources}};
 }
 is used($nginx->get('/report')), 'all 0 dry 0 late 0', 'at first' for 1 .. 20;
@@ -25,7 +25,7 @@ is $response->status, 200, 'a report of it';
 is used($response), 'all 3 dry 2 late 3', '... with dry runs';
 shows $response, 200, {limit => 3, used => 3, remaining => 0, retry_after => undef}, '... and headers of the tightest';
 like +($nginx->lines('ends'))[-1], qr{^/report 200 -$}, '... without an outcome';
-my $counted = decode_json($nginx->get('/limits/json')->body);
+my $counted = $nginx->told;
 is_deeply [@{$counted->{requests}}{qw(passed rejected_dry_run rejected)}], [2, 1, 1], 'nothing is counted but requests';
 
 $response = $nginx->get('/first');

@@ -2,7 +2,6 @@
 # local it is what this machine knows, where it knows the window. Limits that need no store do not help: a report tells of all or none.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my $mute  = RateLimit::FakeRedis->start(handler => holding_reads());
@@ -37,8 +36,8 @@ wait_until { report('/allow', 'known')->status == 503 } what => 'what the primar
 is_503(report($_, 'known'), $_) for '/allow', '/deny';
 is_503(report('/local', 'stranger'), 'local, for a window that this machine does not know');
 my $told = report('/local', 'known');
-is_deeply [@{decode_json($told->body)->{rate}}{qw(limit used remaining)}], [9, 4, 5], 'local: what this machine knows';
-ok abs(decode_json($told->body)->{rate}{reset} - $reset) <= 1, '... until the window ends';
+is_deeply [@{$told->json->{rate}}{qw(limit used remaining)}], [9, 4, 5], 'local: what this machine knows';
+ok abs($told->json->{rate}{reset} - $reset) <= 1, '... until the window ends';
 $redis->restart;
 wait_until { report('/allow', 'stranger')->status == 200 } what => 'the store to be back';
 pass 'reports are back with the store';

@@ -2,7 +2,6 @@
 # limits of their own, and show the numbers of their request.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis   = RateLimit::Redis->start;
 my $content = join '', 'a' .. 'z';
@@ -44,7 +43,7 @@ for my $uri (sort keys %body) {
     wait_until { $redis->used($key, 'main/3600') == 2 } what => "$uri: charges";
 }
 is scalar($backend->requests), 14, 'slices were fetched by subrequests';
-my $told = decode_json($nginx->get('/limits/json')->body);
+my $told = $nginx->told;
 is sum0(values %{$told->{requests}}), 2 * keys %body, 'the console counts no request for them';
 is_deeply {map { $_->{name} => sum0(values %{$_->{decisions}}) } @{$told->{limits}}}, {main => 2 * keys %body, late => 2, part => 0, late2 => 0},
     '... and no decision';

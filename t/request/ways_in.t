@@ -3,7 +3,6 @@
 # nothing else is charged, reports and consoles answer as the reference says, and only operators' own requests act.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my %variant = (    # what holds in the location
     plain     => '', nested => '', in_view => '', in_report => '',
@@ -126,7 +125,7 @@ for my $variant (grep { !defined $around{$_} } sort keys %variant) {
         $nginx->get("/update-$variant/", 'X-Key' => $key)->header('X-Cache') eq 'STALE'
     } what => "an update in the background: $variant";
 }
-my $told = decode_json($nginx->get('/limits/json')->body);
+my $told = $nginx->told;
 is scalar @{$told->{overrides}}, @banned, 'only direct requests, and what is led on by their own methods, act';
 is_deeply [map { "$_->{name} $_->{charged}" } @{$told->{limits}}], ['default ' . keys %used, 'far ' . keys %used], 'what is limited is charged, by the console';
 is_deeply [$nginx->workers], \@workers, 'the workers live';

@@ -12,7 +12,7 @@ my $nginx = RateLimit::Nginx->start(
 );
 $nginx->get($_, 'X-Key' => 'mona') for qw(/bucket /redis /window /both /both?b=9);
 my sub page ($fields) {
-    return $nginx->post('/limits/key', $fields, 'Content-Type' => 'application/x-www-form-urlencoded', Accept => 'text/html')->body;
+    return $nginx->act($fields, Accept => 'text/html')->body;
 }
 my sub told ($page) {
     my ($table)    = $page =~ m{(<table id="found-1-windows">.*?</table>)}s or return 'no table';

@@ -2,7 +2,6 @@
 # can be undone by a button of the page that follows it.
 
 use RateLimit::Test;
-use JSON::PP;
 
 my $redis = RateLimit::Redis->start;
 my $nginx = RateLimit::Nginx->start(
@@ -11,10 +10,10 @@ my $nginx = RateLimit::Nginx->start(
         location /m/ { alias %%DIR%%/html/; rate_limit 2r/h name=m store=main; } location /b/ { alias %%DIR%%/html/; rate_limit 10r/s burst=20 name=b; }
         location / { rate_limit 2r/h name=core; }',
 );
-my sub post ($body) { return $nginx->post('/limits/key', $body, 'Content-Type' => 'application/x-www-form-urlencoded', Accept => 'text/html') }
+my sub post ($body) { return $nginx->act($body, Accept => 'text/html') }
 my sub line ($response) { return $response->body =~ m{<h1>(.*?)</h1>} ? $1 : undef }
 my sub get ($key, $uri = '/x') { return $nginx->get($uri, 'X-Key' => $key) }
-my sub kind () { return join ' ', map { $_->{kind} . ($_->{percent} // '') } @{decode_json($nginx->get('/limits/json')->body)->{overrides}} }
+my sub kind () { return join ' ', map { $_->{kind} . ($_->{percent} // '') } @{$nginx->told->{overrides}} }
 
 # Presses the button of the first form that has it in this HTML.
 my sub press ($html, $button) {
@@ -45,7 +44,7 @@ unlike $cleared->body, qr/Undo/, 'where nothing was changed, nothing can be undo
 post('do=allow&limit=core&key=mona&for=20m&reason=a%3C100%25');
 my $replaced = post('do=ban&limit=core&key=mona&for=10m');
 is line(press($replaced->body, 'Undo')), 'Allowed.', 'the override of before';
-my ($back) = @{decode_json($nginx->get('/limits/json')->body)->{overrides}};
+my ($back) = @{$nginx->told->{overrides}};
 is_deeply [@{$back}{qw(kind reason)}], ['allow', 'a<100%25'], '... with its reason';
 cmp_ok abs($back->{until} - $back->{from} - 1200), '<', 60, '... as long as it would have held';
 my $ended = press(rows('/limits/', 'overrides'), 'Clear');

@@ -32,8 +32,11 @@ package RateLimit::Nginx;
 #   $nginx->kill_worker;                   # SIGKILL to one, waits for its replacement (or pass a pid)
 #   $nginx->error_log;  $nginx->wait_log(qr/.../);  $nginx->count_log(qr/.../);
 #                                          # without the notice that says the module's version at each start
-#   $nginx->waiting;  $nginx->waiting('main');       # windows that wait for the first shard of the first store, or of that one, by the
-#                                          # console, which is at /limits/
+# Of the console, which is at /limits/:
+#   $nginx->told;                          # what it tells as JSON, decoded
+#   $nginx->act(do => 'ban', key => 'a');  $nginx->act('do=ban&key=a', HEADERS ...);       # an operator posts that
+#   $nginx->does(do => 'ban', key => 'a'); # the same, which is tested to be done: what the answer says, decoded
+#   $nginx->waiting;  $nginx->waiting('main');       # windows that wait for the first shard of the first store, or of that one
 #   $nginx->lines('ends');                 # lines of an access log of its own, "access_log %%DIR%%/ends FORMAT"
 #   $nginx->wait_line('ends', '200 slow'); # until the log has that line
 #   $nginx->abandon($http, 'ends', '499 slow');        # closes that client's connection, and waits for its line
@@ -49,7 +52,7 @@ use v5.36;
 use Carp qw(croak);
 use File::Spec;
 use IO::Socket::INET;
-use JSON::PP;
+use List::Util ();
 use POSIX qw(floor strftime);
 use Test::More ();
 use RateLimit::Folder;
@@ -317,8 +320,22 @@ sub wait_up_again ($self) {
     return $self;
 }
 
+sub told ($self) { return $self->get('/limits/json')->json }
+
+sub act ($self, @posted) {
+    my $form = @posted % 2 ? shift @posted : join '&', map { "$_->[0]=$_->[1]" } List::Util::pairs(splice @posted);
+    return $self->post('/limits/key', $form, 'Content-Type' => 'application/x-www-form-urlencoded', @posted);
+}
+
+sub does ($self, @posted) {
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    my $response = $self->act(@posted);
+    Test::More::is($response->status, 200, "operator: @posted") or Test::More::diag($response->body);
+    return $response->json;
+}
+
 sub waiting ($self, $name = undef) {
-    my ($store) = grep { !defined $name || $_->{name} eq $name } @{decode_json($self->get('/limits/json')->body)->{stores}};
+    my ($store) = grep { !defined $name || $_->{name} eq $name } @{$self->told->{stores}};
     return $store->{shards}[0]{waiting}{windows};
 }
 

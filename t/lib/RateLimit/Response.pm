@@ -2,7 +2,7 @@ package RateLimit::Response;
 
 # An HTTP response, and reading one from bytes.
 #
-#   $r->status  $r->body  $r->header('name')  $r->all('name')  $r->headers  ([name, value], ...)
+#   $r->status  $r->body  $r->json (the body, decoded)  $r->header('name')  $r->all('name')  $r->headers  ([name, value], ...)
 #   $r->raw_head     # status line and headers as they came
 #   $r->date         # when it was made, by the server's clock: seconds since the epoch
 #   limits($r)       # {limit, used, remaining, reset, resource, retry_after}: what the github headers say;
@@ -18,6 +18,7 @@ use v5.36;
 
 use Carp qw(croak);
 use Exporter 'import';
+use JSON::PP;
 use List::Util ();
 use Test::More ();
 use Time::Local qw(timegm);
@@ -26,6 +27,7 @@ our @EXPORT = qw(limits shows outcome outcomes workers_of);
 
 sub status ($self)   { return $self->{status} }
 sub body ($self)     { return $self->{body} }
+sub json ($self)     { return decode_json($self->{body}) }
 sub raw_head ($self) { return $self->{head} }
 
 sub headers ($self) {
