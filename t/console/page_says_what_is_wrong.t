@@ -23,6 +23,8 @@ my sub becomes_shown ($nginx, $pattern, $what, $act = sub { }) {
 # Nothing is limited.
 my $none = RateLimit::Nginx->start(server => 'location /limits/ { rate_limit_console view; }');
 like line($none), qr/^Nothing is limited/, 'nothing is limited';
+is_deeply [@{$none->told}{qw(since limits stores zone)}], [undef, [], [], undef], '... as JSON says';
+like $none->get('/limits/metrics')->body, qr/^nginx_rate_limit_requests_total\{outcome="passed"\} 0$/m, '... and metrics';
 
 # A healthy system.
 my $shards = RateLimit::Shards->start(2, replicas => 1);

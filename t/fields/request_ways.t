@@ -122,6 +122,7 @@ my $many = $nginx->http;
 $many->send("POST /x HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
 eval { $many->send(sprintf "%x\r\n%s\r\n", 100_000, 'x' x 100_000) for 1 .. 12; 1 };
 is $many->response->status, 413, 'too large in chunks';
+$many->close;
 for my $how ('close', 'abort') {
     my $gone = $nginx->http;
     $gone->send("POST /gone$how HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"model\":\"gpt-4\"");

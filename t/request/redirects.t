@@ -33,7 +33,9 @@ my $nginx = RateLimit::Nginx->start(
             proxy_pass http://%%UP%%; }
         location @end { rate_limit 1r/h name=other; try_files /x =404; }
         location /unlimited/ { rate_limit off; error_page 404 /other/x; }
-        location /unkeyed/ { rate_limit 9r/h name=first key=$http_x_none; error_page 404 /other/x; }',
+        location /unkeyed/ { rate_limit 9r/h name=first key=$http_x_none; error_page 404 /other/x; }
+        location /unmet/ { rate_limit 9r/h name=first key=$http_x_none; try_files /none /other/x; }
+        location /later/ { rate_limit 9r/h name=first key=$http_x_none phase=precontent; try_files /none /other/x; }',
 );
 
 my %expected = (
@@ -51,10 +53,11 @@ for my $uri (sort keys %expected) {
 }
 is_deeply [grep { /other|late/ } $redis->keys], [], 'where redirects led, nothing was limited';
 
-for my $uri ('/unlimited/none', '/unkeyed/none') {
-    my ($key) = $uri =~ /(\w+)/;
-    is $nginx->get($uri, 'X-Key' => $key)->status, 404, "$uri: no limit before";
-    is $nginx->get($uri, 'X-Key' => $key)->status, 429, 'so that the limit of the error page counts';
+for (['unlimited', 404], ['unkeyed', 404], ['unmet', 200], ['later', 200]) {
+    my ($key, $status) = @$_;
+    is $nginx->get("/$key/none", 'X-Key' => $key)->status, $status, "$key: no limit before";
+    wait_until { $redis->used($key, 'other/3600') } what => 'the charge';
+    is $nginx->get("/$key/none", 'X-Key' => $key)->status, 429, "... so that the limit of the location that it is led to counts";
 }
 $nginx->stop;
 is $redis->used('-proxy-accel', 'first/3600'), 2, 'no charge comes late';

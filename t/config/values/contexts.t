@@ -33,13 +33,12 @@ my @anywhere = (
 
 # The directives that a limit needs stand at the level above, so that the directive under test is not a second one.
 my $above = "$store rate_limit_key \$arg_k; rate_limit_store main;";
-my $quiet = "server { listen unix:%%DIR%%/socket; location /limited { $limit } }";
+my $within = "location /limited { $limit }";
 for my $text (@anywhere) {
     my ($own) = $text =~ /^(\w+)/;
     my $http = join ' ', grep { !/^$own / } 'rate_limit_key $arg_k;', 'rate_limit_store main;';
-    accepts("$store $http $text $quiet", "http: $text");
-    accepts("$above server { listen unix:%%DIR%%/socket; $text location /limited { $limit } }", "server: $text");
-    accepts("$above server { listen unix:%%DIR%%/socket; location / { $text location /limited { $limit } } }", "location: $text");
+    accepts("$store $http $text server { listen unix:%%DIR%%/a; $within }", "http: $text");
+    accepts("$above server { listen unix:%%DIR%%/b; $text $within } server { listen unix:%%DIR%%/c; location / { $text $within } }", "server, location: $text");
 }
 
 my %seen;
