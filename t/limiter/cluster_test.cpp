@@ -6,6 +6,7 @@
 
 #include "redis/keys/routes.h"
 #include "t/limiter/one_machine.h"
+#include "t/limiter/poster.h"
 #include "t/world/cluster.h"
 
 namespace rate_limit::world::cluster_test {
@@ -91,6 +92,29 @@ TEST_P(Clusters, AreFollowedToAnotherPrimary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Clusters, testing::Values("check_charge", "charge_refund", "lease"));
+
+TEST(ACluster, IsLookedUpAndResetWhereTheSlotIs) {
+    WithCluster world;
+    world.worker();
+    world.pass(100);
+    const auto look = [&world] { return answer_to(world, "key=client&limit=default"); };
+    const auto reset = [&world] { return answer_to(world, "do=reset&key=client&limit=default"); };
+    EXPECT_EQ(world.admits_of(12), 10);
+    EXPECT_TRUE(has(look(), "\"used\":10"));
+    EXPECT_TRUE(has(reset(), "\"used\":0"));
+    EXPECT_EQ(world.primary.used(key), 0);
+    EXPECT_EQ(world.admits_of(12), 10);
+    world.begin_move();
+    EXPECT_TRUE(world.cluster.move_keys(10));
+    EXPECT_TRUE(has(look(), "\"used\":10")) << "ASK";
+    EXPECT_TRUE(has(reset(), "\"used\":0"));
+    world.cluster.end_move();
+    world.cluster.tell_all();
+    EXPECT_EQ(world.admits_of(12), 10);
+    EXPECT_TRUE(has(reset(), "\"used\":0")) << "MOVED";
+    EXPECT_EQ(world.other.used(key), 0);
+    EXPECT_EQ(world.admits_of(1), 1);
+}
 
 TEST(ACluster, ThatIsDownIsTriedAgain) {
     WithCluster world;

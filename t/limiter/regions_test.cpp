@@ -175,6 +175,22 @@ TEST_F(Regions, SeeWhatIsGivenBackElsewhereWithinSeconds) {
     EXPECT_EQ(check(0), "PASSED 0");
 }
 
+/// What is remembered of the one is not taken for what is used in the other.
+TEST_F(Regions, AreOthersAfterAReloadThatMovesTheMachine) {
+    charge(0, 6);
+    world.machine(0).configure(world.setups[1]);
+    world.reload(0);
+    world.pass(1'000);
+    WorkerProcess& moved = *world.machine(0).workers().back();
+    ClientRequest& request = world.begin("k", &moved);
+    world.pass(100);
+    EXPECT_EQ(shown(request), "PASSED 7");
+    request.end();
+    world.pass(100);
+    EXPECT_EQ(stored(1), 1);
+    EXPECT_EQ(stored(0), 6);
+}
+
 TEST_F(Regions, CountRequestsInFlightHere) {
     charge(0, 49);
     charge(1, 50);

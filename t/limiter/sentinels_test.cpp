@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "t/limiter/one_machine.h"
+#include "t/limiter/poster.h"
 #include "t/world/master_watch.h"
 
 namespace rate_limit::world::sentinels_test {
@@ -59,6 +60,27 @@ TEST(Sentinels, SayWhereThePrimaryIs) {
     EXPECT_EQ(world.admits_of(12), 10);
     EXPECT_EQ(world.former.used(key), 10);
     EXPECT_EQ(world.second.used(key), 10);
+}
+
+TEST(Sentinels, SayWhereOperatorsLookUpAndGiveBack) {
+    WithSentinels world;
+    world.worker();
+    world.pass(100);
+    const auto post = [&world](const std::string& does) {
+        return answer_to(world, does + "key=client&limit=default");
+    };
+    EXPECT_EQ(world.admits_of(12), 10);
+    EXPECT_TRUE(has(post(""), "\"used\":10"));
+    EXPECT_TRUE(has(post("do=reset&"), "\"used\":0"));
+    EXPECT_EQ(world.former.used(key), 0);
+    EXPECT_EQ(world.admits_of(12), 10);
+    world.pass(1'000);
+    world.fail_over(world.second);
+    world.pass(1'000);
+    EXPECT_TRUE(has(post(""), "\"used\":10"));
+    EXPECT_TRUE(has(post("do=add&cost=2&"), "\"used\":8"));
+    EXPECT_EQ(world.second.used(key), 8);
+    EXPECT_EQ(world.admits_of(3), 2);
 }
 
 TEST(Sentinels, AreFollowedToAnotherPrimary) {
