@@ -1,5 +1,6 @@
 # A reset admits a client at its limit at once on this machine, in every mode and kind of store, whichever worker does it. The window's end stays, and
-# so do other keys, the same key under other limits, in other stores and of other periods. What is given back goes to Redis, and is in the answer.
+# so do other keys, the same key under other limits, in other stores and of other periods. What is given back goes to Redis, and is in the answer. A report tells
+# of it at once: what was read for reports before is not believed any more.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -9,7 +10,8 @@ my @modes  = qw(check_charge charge_refund lease);
 my $nginx  = RateLimit::Nginx->start(
     workers => 2, reuseport => 1,
     http    => $shards->block('main') . $shards->block('other', 'prefix other:; ' . timeouts('9s')) . 'rate_limit_key $http_x_key;',
-    server  => 'location /limits/ { rate_limit_console manage; }' . join '', map { "
+    server  => 'location /limits/ { rate_limit_console manage; } location = /report { rate_limit_report; rate_limit 500r/h name=told store=main; }
+        location /told { rate_limit 500r/h name=told store=main; }' . join '', map { "
         location /$_ { rate_limit 5r/h name=$_ store=main mode=$_; }
         location /longer-$_ { rate_limit 5r/2h name=$_ store=main mode=$_; }
         location /other-$_ { rate_limit 5r/h name=$_ store=other mode=$_; }
@@ -44,6 +46,18 @@ for my $mode (@modes) {
         $nginx->does(do => 'reset', key => $_, limit => $mode, store => 'local') for 'a', 'ab';
         $nginx->does(do => 'reset', key => $_, limit => $mode, store => 'main', period => 3600) for 'a', 'ab';
     }
+}
+
+my sub reported () { return $nginx->get('/report', 'X-Key' => 'a')->json->{rate}{used} }
+my $stored = 'rl:told/3600:a';
+get('/told', 'a');
+my $primary = wait_until { $shards->find($stored) } what => 'the charge';
+for my $used (40, 90, 7) {
+    $primary->cmd('HSET', $stored, used => $used);
+    wait_until { reported() == $used } what => 'what Redis has';
+    is reported(), $used, 'a report, which others may share';
+    $nginx->does('do=reset&key=a&limit=told');
+    is reported(), 0, '... is told at once' for 1 .. 4;
 }
 
 done;

@@ -1,5 +1,6 @@
 # An act goes to its end whatever becomes of its client: over HTTP/1.1 with keep-alive and pipelining, over HTTP/2, with a body that comes slowly, and where the
-# client has left. Its answer keeps the connection for more.
+# client has left. Its answer keeps the connection for more. A client's preconditions about a version that it knows change no answer, of a page or a report
+# neither.
 
 use RateLimit::Test;
 use JSON::PP;
@@ -14,7 +15,8 @@ my $nginx  = RateLimit::Nginx->start(
     http => $shards->block('main') . redis_block('fake', $fake) . 'rate_limit_key $http_x_key;
         server { listen 127.0.0.1:%%PORT_1%% http2; location /limits/ { rate_limit_console manage; } }',
     server => 'location /limits/ { rate_limit_console manage; } location / { rate_limit 5r/h name=core store=main mode=charge_refund; }
-        location /fake { rate_limit 5r/h name=fake store=fake; } location /mine { rate_limit 5r/h name=mine; }',
+        location /fake { rate_limit 5r/h name=fake store=fake; } location /mine { rate_limit 5r/h name=mine; }
+        location = /report { rate_limit_report; rate_limit 5r/h name=mine; }',
 );
 my @type = ('Content-Type' => 'application/x-www-form-urlencoded');
 my sub get () { return $nginx->get('/x', 'X-Key' => 'a') }
@@ -50,5 +52,13 @@ for my $leave (qw(close abort)) {
     pass "a client that leaves: $leave";
 }
 is get()->status, 200, 'nginx goes on';
+
+for my $said (
+    ['If-Match', '"x"'], ['If-None-Match', '*'],
+    ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'], ['If-Modified-Since', 'Thu, 01 Jan 2099 00:00:00 GMT'],
+) {
+    is $nginx->act('do=reset&key=k&limit=mine', @$said)->status, 200, "an act with $said->[0]";
+    is $nginx->get($_, @$said, 'X-Key' => 'k')->status, 200, "$_ with $said->[0]" for '/limits/', '/limits/json', '/limits/metrics', '/report';
+}
 
 done;
