@@ -56,10 +56,10 @@ package Scgi {
 
     sub received ($self, $conn) {
         return if $conn->{in} !~ /^(\d+):/;
-        my $at = length($1) + 1;
-        return if length $conn->{in} < $at + $1 + 1;
-        my %variables = split /\0/, substr($conn->{in}, $at, $1), -1;
-        return main::take($conn, $at + $1 + 1, $variables{CONTENT_LENGTH} || 0);
+        my ($at, $size) = (length($1) + 1, $1);
+        return if length $conn->{in} < $at + $size + 1;
+        my %variables = substr($conn->{in}, $at, $size) =~ /([^\0]*)\0([^\0]*)\0/g;
+        return main::take($conn, $at + $size + 1, $variables{CONTENT_LENGTH} || 0);
     }
 }
 

@@ -46,9 +46,6 @@ accepts("$stores " . both('rate_limit_store main; rate_limit 1r/s',
     'rate_limit_store other; rate_limit_mode lease; rate_limit 1r/s store=local'),
     'a mode of the local store beside Redis stores');
 
-my ($code, $output) = RateLimit::Nginx->test_config('rate_limit_mode charge;');
-is $code, 1, 'no such mode';
-like $output, qr/invalid mode "charge" in "rate_limit_mode": it is "check_charge", "charge_refund" or "lease"/,
-    'it says which there are';
+refuses('rate_limit_mode charge;', 'rate_limit_mode', qr/invalid mode "charge" in "rate_limit_mode": it is "check_charge", "charge_refund" or "lease"/);
 
 done;

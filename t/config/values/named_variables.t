@@ -4,19 +4,17 @@ use RateLimit::Test;
 
 my $key = 'rate_limit_key $arg_k;';
 sub lines (@names) { return join ' ', map { "rate_limit 1r/s name=$_;" } @names }
+sub at ($text) { return "$key server { listen unix:%%DIR%%/socket; location / { $text } }" }
 
 for (['a-b', 'a_b'], ['Core', 'core'], ['a.b', 'a-b']) {
     my ($one, $other) = @$_;
     (my $variable = lc "rate_limit_used_$one") =~ tr/.-/__/;
-    my ($code, $output) = RateLimit::Nginx->test_config("$key server { listen unix:%%DIR%%/socket; location / { " . lines($one, $other) . " add_header X \$$variable; } }");
-    is $code, 1, "refused: $one and $other";
-    like $output, qr/the variable "\$$variable" is of the limit "\Q$one\E" in \S+:\d+ and of "\Q$other\E" in \S+:\d+, as case, .* make no difference there: give one of them another "name="/, '... with both lines';
-    accepts_quietly("$key server { listen unix:%%DIR%%/socket; location / { " . lines($one, $other) . ' } }', "$one and $other, and no such variable");
+    refuses(at(lines($one, $other) . " add_header X \$$variable;"), "name=$one",
+        qr/the variable "\$$variable" is of the limit "\Q$one\E" in \S+:\d+ and of "\Q$other\E" in \S+:\d+, as case, .* make no difference there: give one of them another "name="/);
+    accepts_quietly(at(lines($one, $other)), "$one and $other, and no such variable");
 }
-accepts_quietly("$key server { listen unix:%%DIR%%/socket; location / { " . lines('x', 'after_x') . ' add_header X $rate_limit_reset_after_x; } }', 'the longest attribute counts');
-my ($code, $output) = RateLimit::Nginx->test_config("$key server { listen unix:%%DIR%%/socket; location / { " . lines('core') . ' add_header X $rate_limit_used_cor; } }');
-is $code, 0, 'a name that no limit has';
-like $output, qr/the variable "\$rate_limit_used_cor" is always empty: no limit has that name/, '... is warned about';
+accepts_quietly(at(lines('x', 'after_x') . ' add_header X $rate_limit_reset_after_x;'), 'the longest attribute counts');
+warns(at(lines('core') . ' add_header X $rate_limit_used_cor;'), '', qr/the variable "\$rate_limit_used_cor" is always empty: no limit has that name/);
 accepts_quietly("$key map \$arg_a \$rate_limit_used_none { default a; } server { listen unix:%%DIR%%/socket; add_header X \$rate_limit_used_none; }", 'a variable that a map defines');
 
 done;
