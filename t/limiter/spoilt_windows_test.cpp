@@ -29,6 +29,7 @@ protected:
     std::string ask(const std::string& key, std::size_t machine = 0) {
         ClientRequest& request = world.begin(key, &world.worker(0, machine));
         world.pass(5);
+        until = request.quota().until;
         const std::string said = outcome(request) + " " + std::to_string(request.quota().used);
         request.is_admitted() ? request.end() : (void)0;
         world.pass(5);
@@ -44,7 +45,16 @@ protected:
         EXPECT_NEAR(static_cast<double>(value->expires - reset), 1'000, 100) << key;
     }
 
+    std::int64_t until = 0;  // in seconds, as it is told
     OneMachine world{{"default", "5r/h"}};
+};
+
+/// Counts the texts of scripts that a server is sent.
+struct Texts final : CommandObserver {
+    void on_command(Server& /*server*/, const ServerCommand& command, Words /*words*/) override {
+        count += command.name == "eval" ? 1 : 0;
+    }
+    int count = 0;
 };
 
 TEST_F(SpoiltWindows, BlockNobodyAndDoNotCount) {
@@ -81,11 +91,15 @@ TEST_F(SpoiltWindows, BlockNobodyAndDoNotCount) {
 TEST_F(SpoiltWindows, AreNoneAfterScriptsAreFlushed) {
     EXPECT_EQ(ask("first"), "PASSED 1");
     expect_an_end("first");
+    Texts texts;
+    world.primary.server().observe(&texts);
     world.primary.server().forget_scripts();
     EXPECT_EQ(ask("flushed"), "PASSED 1");
     expect_an_end("flushed");
     EXPECT_EQ(ask("flushed"), "PASSED 2");
     EXPECT_EQ(world.primary.used(stored_key("flushed")), 2);
+    EXPECT_EQ(texts.count, 1);
+    world.primary.server().observe(nullptr);
 }
 
 /// A window is deleted while a request runs, and the connection is lost between the increment that makes it
@@ -127,6 +141,7 @@ TEST_F(SpoiltWindows, GetTheirEndBackWithTheNextCharge) {
         EXPECT_EQ(world.primary.used(stored_key(key)), left + 1);
         expect_an_end(key);
         EXPECT_EQ(ask(key, 1), "PASSED " + std::to_string(left + 2)) << "another machine sees it";
+        EXPECT_NEAR(static_cast<double>(until), 3'600, 10) << "with its end";
         EXPECT_EQ(world.primary.used(stored_key(key)), left + 2);
     }
 }
