@@ -4,16 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "t/limiter/one_machine.h"
+#include "t/limiter/slots.h"
 
 namespace rate_limit::world::leaving_slots_test {
 namespace {
-
-LimitSetup running(const char* limit) {
-    LimitSetup setup{"default", limit};
-    setup.running = true;
-    return setup;
-}
 
 /// How long requests run after their workers have begun to leave, in ms; how many workers have them; whether
 /// they end in the order in which they began; how long workers may have read the clock before they run, in
@@ -44,7 +38,7 @@ protected:
             world.worker(i).leave();
         }
         world.pass(later);
-        EXPECT_EQ(held(), "6 ") << "what runs is still held";
+        EXPECT_EQ(held(world.primary), "6 ") << "what runs is still held";
         if (primary_pauses != 0) {
             world.primary.pause();
         }
@@ -58,30 +52,18 @@ protected:
         world.pass(100);
     }
 
-    /// Slots that Redis has for the key, of all machines.
-    std::string held() {
-        const Value* const found = world.primary.server().databases().front().find(stored_key("k", "n"));
-        std::string all;
-        if (found != nullptr) {
-            for (const auto& [machine, text] : std::get<Hash>(found->content).fields()) {
-                all += text[0] == '0' ? "" : text.substr(0, text.find(' ')) + ' ';
-            }
-        }
-        return all;
-    }
-
     OneMachine world{running("6")};
 };
 
 TEST_P(LeavingSlots, GoBackBeforeTheLastWorkerEnds) {
     end_late(0);
-    EXPECT_EQ(held(), "");
+    EXPECT_EQ(held(world.primary), "");
 }
 
 /// The first call is not answered in time.
 TEST_P(LeavingSlots, GoBackToAPrimaryThatPauses) {
     end_late(500);
-    EXPECT_EQ(held(), "");
+    EXPECT_EQ(held(world.primary), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, LeavingSlots, testing::ValuesIn([] {
@@ -96,6 +78,33 @@ INSTANTIATE_TEST_SUITE_P(Each, LeavingSlots, testing::ValuesIn([] {
                              }
                              return all;
                          }()));
+
+/// Those that no request uses go back at once.
+TEST(IdleSlots, GoBackWhileRequestsRun) {
+    OneMachine world(running("1000"));
+    const auto run = [&world](const char* key, int count) {
+        std::vector<ClientRequest*> requests;
+        for (int i = 0; i < count; ++i) {
+            requests.push_back(&world.begin(key, &world.worker(static_cast<std::size_t>(i) % 2)));
+            world.pass(5);
+        }
+        return requests;
+    };
+    for (ClientRequest* request : run("idle", 50)) {
+        request->end();
+    }
+    const std::vector<ClientRequest*> open = run("k", 20);
+    EXPECT_NE(held(world.primary, "idle"), "");
+    world.worker(0).leave();
+    world.worker(1).leave();
+    EXPECT_TRUE(world.until([&world] { return held(world.primary, "idle").empty(); }, 300));
+    EXPECT_GE(std::stoi(held(world.primary)), 20);
+    for (ClientRequest* request : open) {
+        request->end();
+    }
+    EXPECT_TRUE(world.until([&world] { return world.end_leaving() == 0; }));
+    EXPECT_EQ(held(world.primary), "");
+}
 
 /// Why a primary takes nothing back.
 struct Away {
