@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/script.h"
+#include "t/limiter/calls.h"
 #include "t/limiter/one_machine.h"
 
 namespace rate_limit::world::killed_worker_test {
@@ -74,25 +74,16 @@ TEST(KilledWorker, LeavesNoChargeThatIsWaitedForForEver) {
     EXPECT_TRUE(world.until([&] { return world.ask("client") == "PASSED"; }, 10'000));
 }
 
-/// Counts calls of lua/reserve.lua.
-class Reservations final : public CommandObserver {
-public:
-    void on_command(Server& /*server*/, const ServerCommand& command, Words words) override {
-        count += command.name == "evalsha" && words[1] == script(ScriptName::reserve).digest() ? 1 : 0;
-    }
-
-    int count = 0;
-};
-
 TEST(KilledWorker, LeavesItsTokensToTheNextOne) {
     OneMachine world(hundred_by("lease"));
-    Reservations asked;
-    world.primary.server().observe(&asked);
+    const Calls calls(world.primary);
     EXPECT_EQ(world.admitted(7, "client"), 7U);
-    const int before = asked.count;
+    const std::size_t before = calls["evalsha"];
     world.kill();
     EXPECT_TRUE(world.admits("client"));
-    EXPECT_EQ(asked.count, before);
+    EXPECT_EQ(calls["evalsha"], before);
+    EXPECT_TRUE(world.until([&world] { return world.primary.used(stored_key("client")) == 8; }))
+        << "and it gives back the rest";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,28 @@ public:
         for (const std::string& name : keys.names()) {
             keys.find(name)->content = List{"another's"};
         }
+    }
+
+    /// As another machine, or an operator, has stored it.
+    void put_window(const std::string& key, std::int64_t used, Millis reset) {
+        Hash window;
+        window.set("used", std::to_string(used));
+        window.set("reset", std::to_string(reset));
+        primary.server().databases().front().make(key).content = window;
+    }
+
+    bool has(const std::string& key) { return primary.server().databases().front().find(key) != nullptr; }
+    void remove(const std::string& key) { primary.server().databases().front().erase(key); }
+
+    /// Nanoseconds until a bucket is full that a server has.
+    std::int64_t until_full(Redis& server, const std::string& key) {
+        const Value* const found = server.server().databases().front().find(key);
+        std::int64_t instant = 0;
+        for (std::size_t i = 0; found != nullptr && i < 8; ++i) {
+            const char byte = std::get<std::string>(found->content)[i];
+            instant = instant << 8 | (static_cast<unsigned char>(byte) & (i == 0 ? 0x7f : 0xff));
+        }
+        return std::max<std::int64_t>(0, instant - at() * 1'000'000);
     }
 
     Redis primary{events, network, primary_address};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "t/limiter/one_machine.h"
+#include "t/limiter/way.h"
 
 namespace rate_limit::world::store_away_test {
 namespace {
@@ -60,6 +61,132 @@ INSTANTIATE_TEST_SUITE_P(
                          12,
                          "REJECTED",
                          12}));
+
+/// The memory of the machine admits what is left, and what it admitted is stored when the store is back, as
+/// is what came back meanwhile.
+class LocalWhileAway : public testing::TestWithParam<Way> {
+protected:
+    LocalWhileAway() { world.setup.on_error = OnError::local; }
+
+    ClientRequest& begin(const RequestSetup& what, std::size_t machine = 0) {
+        ClientRequest& request = world.begin(what, &world.worker(0, machine));
+        world.pass(5);
+        return request;
+    }
+
+    std::string ask(const RequestSetup& what, bool exempt = false) {
+        ClientRequest& request = begin(what);
+        request.is_admitted() ? request.end(exempt) : void();
+        shown = request.quota().used;
+        return outcome(request);
+    }
+
+    /// What another machine learns of it.
+    std::int64_t used(const std::string& key) {
+        ClientRequest& request = begin({key, 0}, 1);
+        request.end(true);
+        return request.quota().used;
+    }
+
+    OneMachine world{GetParam().limit, 2'000};
+    std::int64_t shown = 0;
+};
+
+TEST_P(LocalWhileAway, AdmitsWhatIsLeftAndStoresItLater) {
+    EXPECT_EQ(ask({"known", 4}), "PASSED");
+    std::vector<ClientRequest*> open{&begin({"stays", 4}), &begin({"free", 4})};
+    world.primary.kill(true);
+    world.pass(10);
+    EXPECT_EQ(ask({"known", 7}), "REJECTED");
+    EXPECT_EQ(ask({"known", 5}), "ERROR_LOCAL");
+    EXPECT_EQ(ask({"known", 2}), "REJECTED");
+    EXPECT_EQ(ask({"known", 1}), "ERROR_LOCAL");
+    EXPECT_EQ(shown, 10);
+    EXPECT_EQ(ask({"known", 1}), "REJECTED");
+    EXPECT_EQ(ask({"much", 11}), "REJECTED") << "never fits";
+    std::size_t admitted = 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+        const std::string decided = world.ask("new", &world.worker(i % 2));
+        admitted += decided == "ERROR_LOCAL" ? 1 : 0;
+    }
+    EXPECT_EQ(admitted, 10U) << "over both workers";
+    EXPECT_EQ(ask({"exempt", 3}, true), "ERROR_LOCAL");
+    EXPECT_EQ(ask({"exempt", 10}), "ERROR_LOCAL") << "what is exempt takes nothing";
+    open[0]->end();
+    open[1]->end(true);
+    world.primary.start();
+    world.pass(30'000);
+    for (const auto& [key, due] : std::map<std::string, std::int64_t>{
+             {"known", 10}, {"new", 10}, {"exempt", 10}, {"much", 0}, {"stays", 4}, {"free", 0}}) {
+        EXPECT_EQ(used(key), due) << key;
+    }
+    EXPECT_EQ(ask("known"), "REJECTED");
+    EXPECT_EQ(ask({"free", 10}), "PASSED");
+    EXPECT_TRUE(world.stop_all());
+    EXPECT_EQ(world.logged("[^0] in doubt|[^0] dropped|are lost"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LocalWhileAway,
+                         testing::Values(Way{"window", {"default", "10r/h", "charge_refund"}},
+                                         Way{"bucket", {"default", "1r/h", "charge_refund", 10}}));
+
+/// The smaller of two bursts is full again when the store is back; what the larger one owes is stored.
+TEST(BucketOfTwoBursts, OwesWhatTheLargerOneHasTaken) {
+    OneMachine world({"default", "1r/s", "charge_refund", 1}, 2'000);
+    world.setup.on_error = OnError::local;
+    EXPECT_EQ(world.ask("warm"), "PASSED");
+    world.primary.kill(true);
+    world.pass(10);
+    EXPECT_EQ(world.ask("k"), "ERROR_LOCAL");
+    world.setup.limits.front().burst = 1'000;
+    world.reload();
+    EXPECT_EQ(world.ask({"k", 900}), "ERROR_LOCAL");
+    world.setup.limits.front().burst = 1;
+    world.reload();
+    world.pass(3'000);
+    world.primary.start();
+    EXPECT_TRUE(world.until(
+        [&world] { return world.until_full(world.primary, "rl:default/1b:k") > 800'000'000'000; }));
+}
+
+/// Tokens of a bucket die within a second.
+class LeasedBucketAway : public testing::Test {
+protected:
+    LeasedBucketAway() {
+        world.setup.on_error = OnError::deny;
+        EXPECT_EQ(world.ask("k"), "PASSED");
+    }
+
+    OneMachine world{{"default", "100r/s", "lease", 2'000, "main", 1'000}};
+};
+
+TEST_F(LeasedBucketAway, IsSpentUntilItDies) {
+    world.primary.kill(true);
+    std::size_t spent = 0;
+    std::string decided;
+    for (const Millis begun = world.at(); world.at() < begun + 2'000; world.pass(10)) {
+        decided = world.ask("k");
+        spent += decided == "PASSED" ? 1 : 0;
+    }
+    EXPECT_EQ(decided, "ERROR_DENIED");
+    EXPECT_GE(spent, 1U);
+    EXPECT_LT(spent, 110U) << "not all were spent";
+    const ClientRequest& unknown = world.begin("unknown");
+    world.pass(5);
+    EXPECT_EQ(outcome(unknown), "ERROR_DENIED");
+    EXPECT_FALSE(unknown.verdicts()[0].known) << "headers do not tell of a bucket that nobody knows";
+    world.primary.start();
+    EXPECT_TRUE(world.until([this] { return world.ask("k") == "PASSED"; }));
+}
+
+TEST_F(LeasedBucketAway, IsNotHeldUpByTheBatchOfAKilledWorker) {
+    world.primary.pause();
+    world.begin("other");
+    world.pass(5);
+    world.kill();
+    world.primary.resume();
+    EXPECT_TRUE(world.until([this] { return world.ask("other") == "PASSED"; }));
+}
 
 /// Batches of ten that a server grants late; it answers nothing meanwhile, on no connection.
 class LateBatches : public testing::Test {

@@ -25,10 +25,7 @@ Used used(Redis& redis, const Used& keys) {
 TEST(WaitingRefunds, ArriveInTheirWindowOnce) {
     OneMachine world({"default", "50r/h", "charge_refund"});
     const Millis ends = world.at(4'000);
-    Hash closed;
-    closed.set("used", "2");
-    closed.set("reset", std::to_string(ends));
-    world.primary.server().databases().front().make(stored_key("closed")).content = closed;
+    world.put_window(stored_key("closed"), 2, ends);
     std::map<std::string, ClientRequest*> open;
     for (const char* const key : {"closed", "down", "exempt", "mixed", "up"}) {
         open[key] = &world.begin({key, 4});
@@ -52,9 +49,8 @@ TEST(WaitingRefunds, ArriveInTheirWindowOnce) {
     world.pass(30'000);
     const Used after{{"closed", 1}, {"down", 1}, {"exempt", 0}, {"mixed", 7}, {"up", 9}};
     EXPECT_EQ(used(world.primary, after), after);
-    const Value* mixed = world.primary.server().databases().front().find(stored_key("mixed"));
     const Millis begun = Loop::usual_wall_clock;
-    EXPECT_LT(std::stoll(*std::get<Hash>(mixed->content).find("reset")), begun + 3'600'100) << "its window";
+    EXPECT_LT(world.primary.window(stored_key("mixed")).reset, begun + 3'600'100) << "its window";
     EXPECT_TRUE(world.stop_all());
     EXPECT_EQ(used(world.primary, after), after);
     EXPECT_EQ(world.logged("does not serve|[^0] dropped"), 0U);

@@ -35,8 +35,7 @@ TEST(WindowsOfAMachine, AreThoseThatThePrimaryHasConfirmed) {
         EXPECT_EQ(world.ask("k", &world.worker(i % 4)), "REJECTED");
     }
     EXPECT_EQ(world.primary.used(key), 12);
-    const Value* stored = world.primary.server().databases().front().find(key);
-    EXPECT_EQ((std::stoll(*std::get<Hash>(stored->content).find("reset")) + 999) / 1000, reset);
+    EXPECT_EQ(reset_seconds(world.primary.window(key).reset), reset);
     replica.forget();
     EXPECT_EQ(world.ask("k"), "REJECTED");
     EXPECT_TRUE(replica.commands("hmget").empty()) << "it is not asked any more";
@@ -48,10 +47,7 @@ TEST(WindowsOfAMachine, HaveWhatOthersChargeWithTheNextConfirmation) {
     world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};
     world.setup.stores.front().fresh = 0;
     Scripted replica(world.events, world.network, Scenario::replica_address, reading({}, {}));
-    Hash window;
-    window.set("used", "5");
-    window.set("reset", std::to_string(world.at(1'000'000)));
-    world.primary.server().databases().front().make(stored_key("k")).content = window;
+    world.put_window(stored_key("k"), 5, world.at(1'000'000));
     ClientRequest& first = world.begin("k", &world.worker(1));
     world.pass(2);
     EXPECT_EQ(first.quota().used, 1) << "before the first charge nothing is known here";

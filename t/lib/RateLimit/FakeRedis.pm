@@ -28,10 +28,6 @@ package RateLimit::FakeRedis;
 #                             # says that it was taken
 #   reserving(RESET)          # answers reservations as lua/reserve.lua does, of windows that end at RESET; while the state
 #                             # "slow" is true it holds the answers at "gate"
-
-#   relaying($redis, sub ($words, $conn, $answer) { ... })   # that Redis has executed the command: what the function returns
-#                             # is answered, $answer or what the test wants; the state "to" is the port of another one
-
 #   watching                  # answers as a sentinel: the state "primary" is "HOST PORT EPOCH", of each master; "others" the addresses of the
 #                             # other sentinels, with spaces between; while "mute" is true it does not name these
 
@@ -41,13 +37,9 @@ use feature 'signatures';
 
 use parent 'RateLimit::Server';
 use Exporter 'import';
-use IO::Socket::INET;
 use RateLimit::RESP;
 
-our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving relaying watching is_batch);
-
-# A call of lua/reserve.lua for a batch of tokens: it has a number, and so can be made again.
-sub is_batch ($words) { return $words->[0] =~ /^evalsha$/i && @$words == 15 }
+our @EXPORT = qw(simple nil integer bulk error array nested cluster_slots hmget fallback reading holding_reads taking reserving watching);
 
 sub reading (@window) {
     return sub ($words, $conn) { return $words->[0] eq 'hmget' ? hmget(@window) : fallback($words) };
@@ -58,27 +50,6 @@ sub holding_reads () {
         return $conn->hold('gate', hmget(undef, undef)) if $words->[0] eq 'hmget';
         return $words->[0] =~ /^eval/ ? array(integer(1), integer(1)) : fallback($words);
     };
-}
-
-sub relaying ($redis, $answer) {
-    my %at;
-    return sub ($words, $conn) {
-        return fallback($words) if $words->[0] =~ /^(?:auth|select|client|hello)$/;
-        my $port = $conn->state('to') // $redis->port;
-        $at{$port} //= IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) or return $conn->cut(1);
-        return $answer->($words, $conn, relayed($at{$port}, @$words));
-    };
-}
-
-# The bytes of the answer.
-sub relayed ($socket, @words) {
-    syswrite $socket, RateLimit::RESP::encode(@words) or die "relay: $!";
-    my $bytes = '';
-    while (1) {
-        sysread $socket, $bytes, 262_144, length $bytes or die 'relay: the connection is closed';
-        my $rest = $bytes;
-        return $bytes if RateLimit::RESP::take(\$rest) && $rest eq '';
-    }
 }
 
 sub taking ($answer) {

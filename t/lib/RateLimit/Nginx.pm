@@ -307,19 +307,6 @@ sub wait_log ($self, $pattern, %opt) {
     return wait_until { $self->error_log =~ $pattern } what => "$pattern in the error log", %opt;
 }
 
-# Every worker that has told of a node that it is down or does not serve has told that it is up again. Of one node.
-sub wait_up_again ($self) {
-    wait_until {
-        my %down;
-        for ($self->error_log =~ /(\d+#\d+: rate limit: .* (?:is down|does not serve|is up again))/g) {
-            my ($worker) = /^(\d+)/;
-            /up again/ ? delete $down{$worker} : ($down{$worker} = 1);
-        }
-        !%down
-    } what => 'the node to be up again for all workers';
-    return $self;
-}
-
 sub told ($self) { return $self->get('/limits/json')->json }
 
 sub act ($self, @posted) {

@@ -35,7 +35,7 @@ L<RateLimit::Shards>, L<RateLimit::Sentinels>, L<RateLimit::Cluster>, L<RateLimi
 L<RateLimit::Backend>, L<RateLimit::Busy>, L<RateLimit::Certificates>, L<RateLimit::FakeRedis>, L<RateLimit::Model>, L<RateLimit::Proxy>, L<RateLimit::TlsProxy>, L<RateLimit::Dns>, L<RateLimit::Config>,
 L<RateLimit::NearReplica>,
 L<RateLimit::Document>, L<RateLimit::Example>, L<RateLimit::Traffic>, L<RateLimit::Books>, L<RateLimit::Flood>, L<RateLimit::Folder>,
-L<RateLimit::Rush>, L<RateLimit::Wait>. What they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
+L<RateLimit::Wait>. What they export a test has without loading them, and C<sum0>, C<max> and C<ceil>.
 
 =head1 ENVIRONMENT
 
@@ -75,7 +75,6 @@ use RateLimit::Process;
 use RateLimit::Proxy;
 use RateLimit::Redis;
 use RateLimit::Response;
-use RateLimit::Rush;
 use RateLimit::Sentinels;
 use RateLimit::Shards;
 use RateLimit::TlsProxy;
