@@ -19,7 +19,8 @@ my $nginx = RateLimit::Nginx->start(
         location /classes/ { rate_limit 9r/h exempt=4xx,5xx,!499,!404; proxy_pass http://%%UP%%; }
         location /but/ { rate_limit 9r/h; rate_limit_exempt_status !401 !403; proxy_pass http://%%UP%%; }
         location /as/ { rate_limit 9r/h exempt=404; error_page 404 =200 /x; error_page 500 =404 /x;
-            proxy_intercept_errors on; proxy_pass http://%%UP%%; }',
+            proxy_intercept_errors on; proxy_pass http://%%UP%%; }
+        location /page/ { rate_limit 9r/h name=page; error_page 404 =200 /x; }',
 );
 
 sub ask ($uri, $key, @more) { return $nginx->get($uri, 'X-Key' => $key, @more) }
@@ -45,10 +46,13 @@ is_deeply [map { limits(ask("/but/$_", 'but'))->{used} } qw(200 401 500 403 404)
 is limits(same("/$_/x", $_))->{used}, 1, "$_: 304 costs as well" for qw(none off);
 is limits(ask('/as/404', 'as'))->{used}, 1, 'error_page may change the status';
 is limits(ask('/as/500', 'as'))->{used}, 1, 'either way';
+is limits(ask('/page/none', 'page'))->{used}, 1, 'a page instead of 404';
+shows same('/page/none', 'page'), 304, {used => 1}, '... that is found not modified is free';
 is limits(ask('/proxy/304', 'proxy'))->{used}, 0, 'an upstream may say 304';
 is_deeply [@{limits(same('/each/x', 'each'))}{qw(used resource)}], [0, 'b'], 'each limit by its own list';
 $nginx->stop;
 is_deeply [map { $redis->used($_) } qw(a list line none off as classes but)], [3, 2, 2, 1, 1, 1, 3, 2], 'charges';
+is $redis->used('page', 'page/3600'), 1, '... as its headers say';
 is $redis->used('each', 'a/3600'), 1, 'one of two limits is charged';
 is_deeply [grep { m{rl:b/} } $redis->keys], [], 'the other opened no window';
 is(($nginx->lines('used'))[0], '304 0', 'the variable agrees');

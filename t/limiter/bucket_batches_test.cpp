@@ -104,12 +104,12 @@ protected:
         EXPECT_EQ(world.ask("other"), "PASSED");
     }
 
-    /// A hundred requests at one time, which all pass: what was asked for.
-    std::vector<std::int64_t> at_once(const std::string& key) {
+    /// A hundred requests to each of so many workers at one time, which all pass: what was asked for.
+    std::vector<std::int64_t> at_once(const std::string& key, std::size_t workers = 1) {
         slow = true;
         std::vector<ClientRequest*> all;
-        for (int i = 0; i < 100; ++i) {
-            all.push_back(&world.begin(key));
+        for (std::size_t i = 0; i < 100 * workers; ++i) {
+            all.push_back(&world.begin(key, &world.worker(i % workers)));
         }
         world.pass(2);
         slow = false;
@@ -139,6 +139,62 @@ TEST_F(BatchesBeside, AreAnEighthOfAFirstBatchWhereBatchesHaveBecomeSmall) {
     ASSERT_GT(batches.size(), 1U);
     EXPECT_LT(batches.front(), 8);
     EXPECT_TRUE(std::all_of(batches.begin() + 1, batches.end(), [](std::int64_t want) { return want == 8; }));
+}
+
+TEST_F(BatchesBeside, AreFewAlsoForTwoWorkers) {
+    EXPECT_EQ(world.ask("other", &world.worker(1)), "PASSED");
+    const std::size_t batches = at_once("new", 2).size();
+    EXPECT_GT(batches, 2U) << "by more than one batch of each";
+    EXPECT_LE(batches, 40U);
+}
+
+/// The worker is held up in the middle of a turn, for longer than tokens live: its clock stands still.
+class HeldUpInATurn : public BucketBatches {
+protected:
+    HeldUpInATurn() : BucketBatches({"default", "100r/s", "lease", 2'000, "main", 500}) {
+        EXPECT_EQ(world.ask("other"), "PASSED");
+    }
+
+    ClientRequest& begin_after(Msec time) {
+        ClientRequest* request = nullptr;
+        world.worker().loop().turn([&] {
+            world.worker().loop().stall(static_cast<Micros>(time + 1) * 1'000);
+            world.pass(time);
+            request = &world.begin("k");
+        });
+        return *request;
+    }
+};
+
+TEST_F(HeldUpInATurn, ARequestSpendsNoTokensThatAreDead) {
+    EXPECT_TRUE(world.until([this] { return world.ask("k") == "PASSED" && wanted("k").size() == 1; }));
+    EXPECT_EQ(outcome(begin_after(0)), "PASSED") << "tokens are at hand";
+    world.pass(5);
+    EXPECT_EQ(wanted("k").size(), 1U);
+    ClientRequest& request = begin_after(1'500);
+    EXPECT_FALSE(request.is_decided());
+    EXPECT_TRUE(world.until([&request] { return request.is_decided(); }));
+    EXPECT_EQ(outcome(request), "PASSED");
+    const std::vector<std::int64_t> all = wanted("k");
+    EXPECT_EQ(std::count_if(all.begin(), all.end(), [](std::int64_t want) { return want > 0; }), 2);
+}
+
+TEST_F(HeldUpInATurn, ARequestTakesNoSeatInABatchThatMayBeDead) {
+    slow = true;
+    ClientRequest& opener = world.begin("k");
+    world.pass(5);
+    EXPECT_EQ(wanted("k").size(), 1U);
+    ClientRequest& seated = begin_after(0);
+    world.pass(5);
+    EXPECT_EQ(wanted("k").size(), 1U) << "it has a seat";
+    ClientRequest& late = begin_after(1'500);
+    EXPECT_TRUE(world.until([this] { return wanted("k").size() == 2; }, 100)) << "it asks for itself";
+    slow = false;
+    primary.release("gate");
+    world.pass(5);
+    for (const ClientRequest* request : {&opener, &seated, &late}) {
+        EXPECT_EQ(outcome(*request), "PASSED");
+    }
 }
 
 /// At the same address there may be another server, whose clock is another: the first request after a

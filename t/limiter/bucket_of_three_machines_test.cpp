@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "t/limiter/calls.h"
 #include "t/limiter/scenario.h"
 
 namespace rate_limit::world::bucket_of_three_machines_test {
@@ -86,6 +87,7 @@ protected:
 
     Scenario world{{"default", std::to_string(GetParam().rate) + "r/s", GetParam().mode, GetParam().burst}};
     Redis primary{world.events, world.network, Scenario::primary_address};
+    Calls calls{primary};
     std::vector<Waiting> waiting;
     std::vector<Micros> passed;
     std::array<std::size_t, 3> shares{};
@@ -108,6 +110,9 @@ TEST_P(BucketOfThreeMachines, RejectsNothingOfWhatComesSlower) {
     const Micros every = 10 * 1'000'000 / GetParam().rate;  // 0.6 times the rate
     rush("slow", every, 2'000'000);
     EXPECT_EQ(static_cast<std::int64_t>(passed.size()), asked);
+    if (std::string(GetParam().mode) == "charge_refund") {
+        EXPECT_GE(2 * calls["bitfield"], passed.size()) << "most of it by plain commands";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(BothModes, BucketOfThreeMachines,

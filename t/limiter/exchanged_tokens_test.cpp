@@ -40,6 +40,22 @@ TEST_P(ExchangedTokens, AreGivenBackOnce) {
     EXPECT_EQ(outcome(begin(4)), "REJECTED") << "nothing has been given back";
 }
 
+/// The bucket has been full since: others have had the same tokens.
+TEST_P(ExchangedTokens, AreNotGivenBackToABucketThatIsFull) {
+    ClientRequest& slow = begin(10);
+    EXPECT_EQ(outcome(begin(10)), "REJECTED");
+    world.pass(5'100);
+    EXPECT_EQ(outcome(begin(9)), "PASSED");
+    slow.end(true);
+    world.pass(10);
+    EXPECT_EQ(outcome(begin(9)), "REJECTED");
+    world.pass(60'000);
+    ClientRequest& quick = begin(9);
+    EXPECT_EQ(outcome(begin(9)), "REJECTED");
+    quick.end(true);
+    EXPECT_TRUE(world.until([this] { return outcome(begin(9)) == "PASSED"; }, 1'500)) << "else they are";
+}
+
 INSTANTIATE_TEST_SUITE_P(AllModes, ExchangedTokens,
                          testing::Combine(testing::Values("charge_refund", "lease"),
                                           testing::Values("main", "local")));

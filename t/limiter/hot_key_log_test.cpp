@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "limiter/client_id.h"
+#include "redis/keys/routes.h"
 #include "t/limiter/one_machine.h"
+#include "t/world/cluster.h"
 
 namespace rate_limit::world::hot_key_log_test {
 namespace {
@@ -133,6 +135,27 @@ TEST(HotKeyLog, NamesAKeyWithMoreThanAFifthInEachMinute) {
     world.end_minute();
     ASSERT_EQ(world.told().size(), 3U);
     EXPECT_EQ(world.told()[2].id, world.id_of("another", "api"));
+}
+
+TEST(HotKeyLog, NamesAPrimaryOfAClusterByItsAddress) {
+    HotKeyWorld world(many("api"));
+    StoreSetup& store = world.setup.stores.front();
+    store.shards.clear();
+    store.seeds = {Scenario::primary_address};
+    Redis other(world.events, world.network, Scenario::replica_address);
+    LostWrites lost;
+    ReplicaSet first{{&world.primary}, lost};
+    ReplicaSet second{{&other}, lost};
+    Cluster cluster{{&first, &second}, 2};
+    EXPECT_TRUE(world.until([&world] { return world.ask("first") == "PASSED"; }));
+    world.end_minute();
+    world.flood(20'000, {{60, "hot", "api"}, {40, "*", "api"}});
+    world.end_minute();
+    ASSERT_EQ(world.told().size(), 1U);
+    const Line line = world.told().front();
+    EXPECT_EQ(line.shard, cluster.owner_of(key_slot("rl:api/3600:hot")).primary().address());
+    EXPECT_EQ(line.id, world.id_of("hot", "api"));
+    EXPECT_NEAR(line.percent, 75, 7) << "half of the other keys are on this primary";
 }
 
 TEST(HotKeyLog, NamesNoneWithLessOrOfFewCommands) {

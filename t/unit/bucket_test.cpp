@@ -36,6 +36,17 @@ TEST(Bucket, LetsItsBurstThroughAtOnceAndThenItsRate) {
     EXPECT_EQ(of.left(full_at, start + second), 9);
 }
 
+/// A client keeps to the rate, but for a request that comes a millisecond early.
+TEST(Bucket, OfTwoTakesWhatComesALittleEarly) {
+    for (const std::int64_t burst : {1, 2}) {
+        const Bucket of = bucket(10, 1, burst);
+        Nanos full_at = 0;
+        for (const Nanos millis : {0, 100, 200, 299, 400, 499, 600}) {
+            EXPECT_EQ(of.take(full_at, start + millis * second / 1'000, 1), burst == 2 || millis % 100 == 0);
+        }
+    }
+}
+
 TEST(Bucket, SaysWhenACostFits) {
     const Bucket of = bucket(10, 1, 20);
     Nanos full_at = 0;
