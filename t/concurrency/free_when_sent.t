@@ -76,6 +76,10 @@ for my $method (qw(GET HEAD)) {
     $open[-2]->abort;
     wait_until { upgrade($method) == 101 } what => 'its end to free that';
 }
+$nginx->reload;
+is upgrade('GET'), 429, '... through a reload';
+$_->abort for @open[grep { $_ != $#open } 0 .. $#open];
+wait_until { upgrade('GET') == 101 } what => 'their ends to free all';
 
 # nginx fetches what it keeps in the cache, though the client wanted no body.
 my $head = $nginx->http->start_request('HEAD', '/kept?k=kept');

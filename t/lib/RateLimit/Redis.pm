@@ -26,7 +26,6 @@ package RateLimit::Redis;
 #   $redis->used('alice', 'core/60');           # how much is used of it, 0 when there is no such window
 #   $redis->used_of('core/60', @keys);          # a list, of many at once
 #   $redis->bucket($key);                       # (nanoseconds until that bucket is full, the longest time to fill it); nothing: none
-#   $redis->hold_bucket($key, 5e9, 10e9, 60000);   # one of these, which expires in so many milliseconds
 #   $redis->used_by_key;                        # all windows: {KEY => USED}
 #   $redis->hold_only($key, 5000, used => 1);   # nothing else; expires in so many milliseconds, undef: never
 #   $redis->expires_in($key, 5000);             # or up to 900 ms less
@@ -259,12 +258,6 @@ sub bucket ($self, $key) {
     return if ref $bytes || length($bytes // '') != 24 || ord($bytes) < 128;
     my ($full, $longest) = unpack 'Q>2', $bytes;
     return (($full & ~(1 << 63)) - ($time->[0] * 1_000_000 + $time->[1]) * 1000, $longest);
-}
-
-sub hold_bucket ($self, $key, $missing, $longest, $expiry) {
-    my ($seconds, $micros) = @{$self->cmd('TIME')};
-    my $full = ($seconds * 1_000_000 + $micros) * 1000 + $missing;
-    return $self->cmd('SET', $key, pack('Q>3', $full | 1 << 63, $longest, $full), 'PX', $expiry);
 }
 
 sub used_by_key ($self) { return {map { $_ => $self->hash($_)->{used} } $self->keys} }
