@@ -347,7 +347,7 @@ TEST(AServerThatRefusesScripts, ServesReadsAndTellsWhoLooksUp) {
                        });
         for (int round = 0; round < 3; ++round) {
             for (const std::string limit : {"bucket", "slots"}) {
-                const ActResult told = act(world, world.worker(), "key=k&store=main&limit=" + limit);
+                const ActResult told = act(world, "key=k&store=main&limit=" + limit);
                 EXPECT_EQ(told.error, ActError::store_unavailable) << limit;
                 EXPECT_NE(told.description.find("cannot be asked: " + reason), std::string::npos)
                     << limit << ": " << told.description;
