@@ -141,7 +141,7 @@ TEST(ACluster, IsLookedUpAndResetWhereTheSlotIs) {
     EXPECT_EQ(world.admits_of(12), 10);
     EXPECT_TRUE(has(look(), "\"used\":10"));
     EXPECT_TRUE(has(reset(), "\"used\":0"));
-    EXPECT_EQ(world.primary.used(key), 0);
+    EXPECT_EQ(world.primary.used(world.key), 0);
     EXPECT_EQ(world.admits_of(12), 10);
     world.begin_move();
     EXPECT_TRUE(world.cluster.move_keys(10));
@@ -151,7 +151,7 @@ TEST(ACluster, IsLookedUpAndResetWhereTheSlotIs) {
     world.cluster.tell_all();
     EXPECT_EQ(world.admits_of(12), 10);
     EXPECT_TRUE(has(reset(), "\"used\":0")) << "MOVED";
-    EXPECT_EQ(world.other.used(key), 0);
+    EXPECT_EQ(world.other.used(world.key), 0);
     EXPECT_EQ(world.admits_of(1), 1);
 }
 
