@@ -89,7 +89,9 @@ LimitTruths::LimitTruths(const Plan& plan, std::size_t number, Servers& servers,
     only_charges_ = limit.mode == "check_charge";
     const bool alone = plan.traffic.limits.size() == 1 && setups.size() == 1;
     at_once_ = alone ? std::min(limit.delay, limit.burst) : 0;
-    gives_back_ = limit.mode == "charge_refund" && !running_limit_ && !bucket_ && !local_;
+    const bool windows = !running_limit_ && !bucket_ && !local_;
+    gives_back_ = limit.mode == "charge_refund" && windows;
+    may_give_back_ = gives_back_ || (limit.mode == "lease" && windows);
     outlasts_ = lasts_ = outlasts && !running_limit_ && !bucket_ && !local_;
     // A region that is cut off does not know what others have stored. Between the servers of a cluster keys
     // move with their slots.
@@ -300,11 +302,9 @@ std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncer
         return 0;
     }
     const bool reopened = lost_of(key).taken != 0;
-    if (!gives_back_) {
-        return uncertain.more + uncertain.reservations;
-    }
-    return uncertain.more + std::min(uncertain.reservations, told_.unanswered(key)) +
-           (reopened ? told_.unaware(key, reset) : 0);
+    const std::int64_t reservations =
+        gives_back_ ? std::min(uncertain.reservations, told_.unanswered(key)) : uncertain.reservations;
+    return uncertain.more + reservations + (reopened ? told_.unaware(key, reset) : 0);
 }
 
 std::string LimitTruths::in_region(const Account& account) const {

@@ -72,7 +72,7 @@ public:
 
     /// A request has been told a window, or has ended without.
     void tell(std::size_t key, const ToldWindows::Told& told) {
-        if (gives_back_) {
+        if (may_give_back_) {
             told_.add(key, told);
         }
     }
@@ -163,7 +163,8 @@ private:
     bool exact_ = false;  // the mode never admits more than the limit
     bool only_charges_ = false;
     bool one_place_ = true;
-    bool gives_back_ = false;  // each request by itself
+    bool gives_back_ = false;     // each request by itself
+    bool may_give_back_ = false;  // one, by itself: so it is in `lease` where a key is seldom asked for
     bool outlasts_ = false;
     bool lasts_ = false;  // and no machine has forgotten anything
     bool stores_more_ = false;

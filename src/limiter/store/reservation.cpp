@@ -78,6 +78,7 @@ private:
     std::int64_t under_way_ = 0;  // the record counts it
     std::uint32_t sent_ticks_ = 0;
     BucketReceipt taken_;  // for what the plain command took
+    Window left_;          // the bucket after that
 };
 
 std::string_view ReservationCommand::write(CommandWriter& writer) {
@@ -229,6 +230,7 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
     } else {
         took_write(from);
         taken_ = receipt_of(taking_, missing, demand.returned);
+        left_ = full_after(missing, now_millis());
         // It goes back by its mark alone, which is worth nothing where the script has cut off what is too far
         // away to be a bucket's: this cost was a part of that.
         back = stored && !fits ? demand.want : 0;
@@ -318,8 +320,10 @@ ReservationCommand::Result ReservationCommand::result_of_repair(Node& from, Deli
     if (told.clock != 0) {
         result.stored = stored_by(told, true);
     }
-    if (told.window.reset == 0) {
-        told.window = step_ == Step::keep ? full_after(taking_.cost, now_millis()) : Window{demand.want, 0};
+    if (step_ == Step::keep) {
+        told.window = left_;  // others may have taken more meanwhile, for which this one does not wait
+    } else if (told.window.reset == 0) {
+        told.window = {demand.want, 0};
     }
     told.granted = demand.want;
     told.receipt = taken_;

@@ -31,12 +31,13 @@ for my $protocol ('TLSv1.2', 'TLSv1.3') {
     cmp_ok $resumed, '<', $full - 200, "$protocol: $resumed bytes instead of $full";
     cmp_ok bytes_of_a_connection(), '<', $full - 200, 'and again';
 
+    my $said = $nginx->count_log(qr/rate limit:/);    # a connection may have been dropped with a charge on its way
     for my $mode (@modes) {
         my @responses = map { $nginx->get("/$mode") } 1 .. 7;
         is_deeply [map { $_->header('X-Outcome') } @responses], [('PASSED') x 5, ('REJECTED') x 2], "$mode: exactly the limit";
     }
     wait_until { !grep { $redis->used('k', "$_/3600") != 5 } @modes } what => 'all to be stored';
-    is $nginx->count_log(qr/rate limit:/), 0, 'without a word';
+    is $nginx->count_log(qr/rate limit:/), $said, 'without a word';
 
     $nginx->reload(http => http($other), %server, wait_old => 1);
     is $nginx->get('/x')->header('X-Outcome'), 'ERROR_ALLOWED', 'after a reload with another authority: no store';
