@@ -1,8 +1,8 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
 -- KEYS[1]: a hash of used and reset, and perhaps of a penalty's end. ARGV: limit, want, least, now, proposed, latest and perhaps parts, or parts, back and
 -- of, or all these, me and number; times in milliseconds. Adds `want`, or what is left; nothing if that is less than `least`. With `parts`, grants at most
--- one of so many parts of what is left, unless `least` is more. First gives `back` to the window that ends at `of`, if that is
--- the one that is open; a call with a number has none to give. A caller that numbers its calls, each higher than the one before, may make one again
+-- one of so many parts of what is left, unless `least` is more. First gives `back` to the window that is open, if that ends at `of`
+-- or before: one that ends later was opened after that had been taken. A call with a number has none to give. A caller that numbers its calls, each higher than the one before, may make one again
 -- that was not answered, under the same number: the field g:ME has the number of the last one, how much it was granted, and the
 -- window's reset. While that window is open the same call is told again what it was granted, and takes nothing; nor does an
 -- earlier one, that comes late. Only the script can know what is left when several machines take at once. Returns {granted, used,
@@ -57,7 +57,7 @@ local adopted = used and not fields[2]
 reset = adopted and tonumber(proposed) or reset
 
 local open = used and reset and reset > now and reset <= latest
-local back = open and fields[2] == ARGV[9] and math.min(used, tonumber(ARGV[8])) or 0
+local back = open and ARGV[8] and reset <= tonumber(ARGV[9]) and math.min(used, tonumber(ARGV[8])) or 0
 used = open and used - back or 0
 
 -- A number is the time of its call in microseconds. Where a window has those of many workers, each 32nd that comes lets those be forgotten

@@ -36,7 +36,7 @@ struct Wanted {
     std::int64_t want = 0;
     std::int64_t least = 0;
     std::int64_t parts = 1;
-    std::int64_t back = 0;  ///< given back first, to the window that ends at `of`
+    std::int64_t back = 0;  ///< given back first, to the window that is open, if that ends at `of` or before
     Millis of = 0;
     Numbered call{};
 };

@@ -35,8 +35,8 @@ subtest 'something to give back' => sub {
     hold used => 9, reset => $reset;
     is_deeply reserve(3, 3, back => 4), [3, 8, $reset], 'goes back first';
     is_deeply reserve(6, 6, back => 1), [0, 7, $reset], 'also where nothing is granted';
-    is_deeply reserve(1, 1, back => 2, of => $reset + 1), [1, 8, $reset], 'not to another window';
-    is_deeply reserve(1, 1, back => 50), [1, 1, $reset], 'never below zero';
+    is_deeply reserve(1, 1, back => 2, of => $reset - 1), [1, 8, $reset], 'not to a window that was opened since';
+    is_deeply reserve(1, 1, back => 50, of => $reset + 1), [1, 1, $reset], 'never below zero';
     is_deeply $redis->hash('k'), {used => 1, reset => $reset}, 'stored as answered';
     ok $redis->expires_in('k', 500_000), 'the expiry stays';
     $redis->flush;

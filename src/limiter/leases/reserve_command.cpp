@@ -1,5 +1,7 @@
 #include "limiter/leases/reserve_command.h"
 
+#include <algorithm>
+
 #include "limiter/charges/charges.h"
 #include "limiter/charges/write_blame.h"
 #include "redis/script_reply.h"
@@ -21,9 +23,15 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
 std::string_view ReserveCommand::write(CommandWriter& writer) {
     sent_at_ = now_millis();
     asked_ = steady_nanos();
-    const Wanted wanted{demand.rate.limit, demand.want, demand.least, parts, back,
-                        demand.open_until, {{}, number}};
-    return rate_limit::write(writer, opening_at(sent_at_), demand, wanted, with_text());
+    const Opening opening = opening_at(sent_at_);
+    const Wanted wanted{demand.rate.limit,
+                        demand.want,
+                        demand.least,
+                        parts,
+                        back,
+                        std::max(demand.open_until, opening.proposed),
+                        {{}, number}};
+    return rate_limit::write(writer, opening, demand, wanted, with_text());
 }
 
 Opening ReserveCommand::opening_at(Millis now) const noexcept {

@@ -50,7 +50,7 @@ protected:
     std::string key;
     Demand demand;                  // `want` and `least` as they are sent
     std::int64_t parts = 1;         // the script grants at most one of this many parts of what is left
-    std::int64_t back = 0;          // goes back first: charged to the window that ends at `demand.open_until`
+    std::int64_t back = 0;          // goes back first, to the window that is open
     Doubt why = Doubt::unanswered;  // where it is in doubt
 
 private:

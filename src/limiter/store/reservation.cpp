@@ -15,7 +15,7 @@ namespace rate_limit {
 /// A plain increment does where the window is known to be open with room: its answer is the new count. If it
 /// is the cost alone, the key may not have been there, and is repaired as after a charge; so it is for those
 /// that were sent with it, which learn from that to which window their costs go back. If it is above the
-/// limit, a repair says which window that is, the cost goes back to it, and the script decides.
+/// limit, the cost goes back to the window that is open, and the script decides.
 ///
 /// A plain command takes the cost where a bucket is known to be stored with room. If the bucket had not that
 /// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
@@ -61,7 +61,6 @@ private:
     bool counted(Node& from, const Reply& reply) noexcept;
     bool took(Node& from, const Reply& reply) noexcept;
     bool put_back(const Reply& reply) noexcept;
-    bool told_window(const Reply& reply) noexcept;
     bool may_take(bool again) noexcept;
     Reservation::Stored stored_by(const Told& told, bool written) const noexcept;
     void end_plain() noexcept;
@@ -168,7 +167,7 @@ bool ReservationCommand::goes_on(Node& from, const Reply& reply) noexcept {
     if (needed && send_again(from, reply)) {
         return true;
     }
-    if (!(step_ == Step::put_back && put_back(reply)) && !(step_ == Step::repair && told_window(reply))) {
+    if (step_ != Step::put_back || !put_back(reply)) {
         return false;
     }
     from.submit(*this);
@@ -195,21 +194,9 @@ bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
             charges->begin_anew(demand.id, demand.open_until);
         }
         back = above ? demand.want : 0;
-        step_ = Step::repair;
+        step_ = above ? Step::script : Step::repair;
     }
     from.submit(*this);
-    return true;
-}
-
-/// The repair has said which window is open. True: the cost, which was above the limit, goes back to that,
-/// and the script decides.
-bool ReservationCommand::told_window(const Reply& reply) noexcept {
-    Told told;
-    if (back == 0 || read_told(reply, told) != Fault::none) {
-        return false;
-    }
-    demand.open_until = told.window.reset;
-    step_ = Step::script;
     return true;
 }
 
@@ -261,7 +248,7 @@ void ReservationCommand::took_write(Node& from) noexcept {
 
 ReservationCommand::Result ReservationCommand::result_of(Node& from, Delivery delivery,
                                                          const Reply* reply) noexcept {
-    if (repairs() && back == 0) {
+    if (repairs()) {
         return result_of_repair(from, delivery, reply);
     }
     if (delivery == Delivery::answered && is_plain()) {

@@ -46,8 +46,8 @@ public:
     Msec waited() const noexcept { return waited_; }
 
 protected:
-    /// Why there is none: the end of check_timeout.
-    static constexpr const char* too_late = "no answer in check_timeout";
+    /// Why there is none: the end of check_timeout. An array, whose address is the same in every source.
+    static constexpr char too_late[] = "no answer in check_timeout";
 
     Answer() = default;
     ~Answer() = default;
