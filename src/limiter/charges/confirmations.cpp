@@ -39,14 +39,17 @@ void Confirmations::take(const Debt& owed, const Window& answer, Millis sent,
                              [&](ConfirmedRecord& record) { note_confirmed(record, answer, sent, now); });
     }
     if (former) {
-        count(answer, *former, raised);
+        count(owed, answer, *former, raised);
     }
 }
 
-void Confirmations::count(const Window& answer, const Window& former, std::int64_t raised) noexcept {
-    if (answer.reset != former.reset) {
+/// A later window by the clock is none in place of the former one: another machine's clock is ahead.
+void Confirmations::count(const Debt& owed, const Window& answer, const Window& former,
+                          std::int64_t raised) noexcept {
+    const bool next = is_by_clock(owed.window_kind) && answer.reset > former.reset;
+    if (answer.reset != former.reset && !next) {
         lost_.add(Loss::not_raised, 1);
-    } else if (raised != 0) {
+    } else if (!next && raised != 0) {
         counters_.writes.add(Write::raised);
     }
 }

@@ -62,7 +62,7 @@ public:
 
 private:
     void look_where_name_leads() noexcept;
-    void count(const Window& answer, const Window& former, std::int64_t raised) noexcept;
+    void count(const Debt& owed, const Window& answer, const Window& former, std::int64_t raised) noexcept;
 
     const StoreConf& store_;
     const Nodes& nodes_;
