@@ -1,13 +1,13 @@
 -- Charges a client's window before the request, as far as the limit leaves it, and opens a new window if none is open.
--- KEYS[1]: a hash of used and reset, and perhaps of a penalty's end. ARGV: limit, want, least, now, proposed, latest and perhaps parts, or parts, back and
--- of, or all these, me and number; times in milliseconds. Adds `want`, or what is left; nothing if that is less than `least`. With `parts`, grants at most
--- one of so many parts of what is left, unless `least` is more. First gives `back` to the window that is open, if that ends at `of`
--- or before: one that ends later was opened after that had been taken. A call with a number has none to give. A caller that numbers its calls, each higher than the one before, may make one again
--- that was not answered, under the same number: the field g:ME has the number of the last one, how much it was granted, and the
--- window's reset. While that window is open the same call is told again what it was granted, and takes nothing; nor does an
--- earlier one, that comes late. Only the script can know what is left when several machines take at once. Returns {granted, used,
--- reset}; used and reset are 0 where no window is open and nothing is granted. A fourth number, 1, says that another type was in the
--- window's place, and has given way.
+-- KEYS[1]: a hash of used and reset, and perhaps of a penalty's end. ARGV: limit, want, least, now, proposed, latest and perhaps parts,
+-- or parts, back and of, or all these, me and number; times in milliseconds. Adds `want`, or what is left; nothing if that is less than
+-- `least`. With `parts`, grants at most one of so many parts of what is left, unless `least` is more. First gives `back` to the window
+-- that is open, if that ends at `of` or before: one that ends later was opened after that had been taken. A call with a number has none
+-- to give. A caller that numbers its calls, each higher than the one before, may make one again that was not answered, under the same
+-- number: the field g:ME has the number of the last one, how much it was granted, and the window's reset. While that window is open the
+-- same call is told again what it was granted, and takes nothing; nor does an earlier one, that comes late. Only the script can know what
+-- is left when several machines take at once. Returns {granted, used, reset}; used and reset are 0 where no window is open and nothing is
+-- granted. A fourth number, 1, says that another type was in the window's place, and has given way.
 
 local key, limit, want, least = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, proposed, latest, parts = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7] or 1)

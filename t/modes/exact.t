@@ -1,6 +1,6 @@
 # Modes that charge before the request are exact over machines and workers, under load: of two nginx with four workers each exactly as many pass as the limit
 # says, and Redis holds as many, also where many are exempt and given back, and where both machines charge by plain increments at once. Of a lease never more
-# pass; where fewer do, the tokens left are at hand, and pass those who ask again. The local store is exact on each, and charges after the request as well.
+# pass; where fewer do, the tokens left are at hand, and pass those who ask again. Nor do more pass by token buckets. The local store is exact on each, and charges after the request as well.
 
 use RateLimit::Test;
 
@@ -14,6 +14,7 @@ my @nginx = map {
         server  => 'rate_limit_store main; location / { rate_limit 2000r/h; } location /few { rate_limit 200r/h name=few; }
             location /plain { rate_limit 400r/h name=plain; } location /three { rate_limit 401r/h name=three cost=3; }
             location /auto { rate_limit 2000r/h name=auto mode=lease; }
+            location /bucket { rate_limit 1r/m burst=400 name=bucket; } location /bucket_lease { rate_limit 1r/m burst=400 name=bucket_lease mode=lease; }
             location /fixed { rate_limit 2000r/h name=fixed mode=lease; rate_limit_lease 50; }
             location /after/ { rate_limit 1000r/h name=after mode=check_charge store=local; proxy_pass http://127.0.0.1:%%PORT_1%%/; }
             location /before/ { rate_limit 1000r/h name=before store=local; proxy_pass http://127.0.0.1:%%PORT_1%%/; }',
@@ -55,6 +56,14 @@ for my $name ('auto', 'fixed') {
     my @more = map { $_->status } map { $_->parallel(connections => 10, requests => 50, @of) } @nginx;
     is_deeply [$passed, grep { $_ != 429 } @more], [2000], "$name: exactly as many as the limit says";
 }
+
+for my $name (qw(bucket bucket_lease)) {
+    my $statuses = statuses(parallel(@both, requests => 900, uri => "/$name", headers => ['X-Key' => 'k']));
+    is_deeply [sort keys %$statuses], [200, 429], "$name: all are answered";
+    cmp_ok $statuses->{200}, '<=', 400, "$name: never one over the burst";
+    cmp_ok $statuses->{200}, '>=', 320, "$name: nor many below";
+}
+cmp_ok $primary->calls('bitfield'), '>', 0, 'some by plain commands';
 
 for my $uri ('/after/x', '/before/x') {
     my @seen = $nginx[0]->parallel(connections => 400, requests => 20_000, timeout => 600, uri => $uri, headers => ['X-Key' => 'a']);
