@@ -19,7 +19,7 @@ constexpr Msec between_readings = 5'000;
 /// Those of UTF-8 and of the two kinds of UTF-16.
 constexpr std::array<std::string_view, 3> byte_order_marks = {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
 
-/// Of a file that is open, as far as there is room in the text.
+/// Reads a file that is open, as far as there is room in the text.
 SecretFile read_open(int file, std::string& text) noexcept {
     struct stat kind {};
     if (::fstat(file, &kind) != 0) {
@@ -40,7 +40,7 @@ SecretFile read_open(int file, std::string& text) noexcept {
                                      : SecretFile::read;
 }
 
-/// What the path names may be replaced at any time: what is open is looked at, and to open it must not wait,
+/// The file at the path may be replaced at any time: so the open one is looked at. Opening it must not wait,
 /// as for somebody who writes to a pipe.
 SecretFile read_file(const char* path, std::string& text) {
     text.resize(longest_secret + 1);

@@ -96,7 +96,7 @@ struct ShardConf {
     PrimaryWarnings* warned = nullptr;
 };
 
-/// What a rate_limit_redis block says of all its servers, in all its regions.
+/// The words of a rate_limit_redis block for all its servers, in all its regions.
 struct StoreTerms {
     /// Which of several replicas a read goes to.
     enum class ReadFrom : unsigned char {

@@ -1,4 +1,4 @@
-// What operators are told of looks and acts whose primary is away, refuses, or does not say what it did; and
+// Operators are told of looks and acts whose primary is away, refuses, or does not say what it did; and
 // what a reset makes of charges that wait, run or are in doubt.
 
 #include <string>
@@ -268,7 +268,7 @@ TEST(ChargesUnderWay, AreGivenBackOnceByAReset) {
     EXPECT_EQ(counted(world, Write::charges_stored), 3U) << "a's two of before, and b's";
 }
 
-/// What the primary has said stands for a check.
+/// The primary's last word stands for a check.
 TEST(AReset, AdmitsTheNextRequestWhereAReplicaHasNotHeardOfIt) {
     OneMachine world({"core", "5r/h"});
     world.setup.stores.front().shards.front().replicas = {Scenario::replica_address};

@@ -223,7 +223,7 @@ TEST_F(EmptyBucket, IsAskedAboutMoreAndMoreRarely) {
     EXPECT_EQ(passed, (Seconds{91, 91})) << "the first has asked";
 }
 
-/// Where scripts may not ask for the time, buckets and running requests go by the machine's clock.
+/// Buckets and running requests go by the machine's clock where scripts may not ask for the time.
 TEST(BucketsWithoutTime, GoByTheClocksOfMachinesUntilTheRightIsThere) {
     OneMachine world({"default", "100r/h", "charge_refund", 20});
     world.setup.limits.push_back({"lease", "100r/s", "lease", 2'000});

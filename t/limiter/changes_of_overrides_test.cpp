@@ -121,7 +121,7 @@ protected:
         return kind_on(0, key) == kind && kind_on(1, key) == kind;
     }
 
-    /// What comes of this at the newest worker of that machine.
+    /// The result of this act at the newest worker of that machine.
     std::string post(const std::string& posted, std::size_t machine = 0) {
         return answer_to(world, posted + "&limit=default", world.machine(machine).workers().back().get());
     }
@@ -215,8 +215,8 @@ TEST_F(TwoMachines, WhatIsReadLateEndsNothing) {
     EXPECT_TRUE(all_have("b", OverrideKind::ban));
 }
 
-/// What is at the key cannot be used: each machine says so once, and what was known holds on it. The next act
-/// writes that anew, also after a reload.
+/// The text at the key cannot be used: each machine says so once, and what was known holds on it. The next
+/// act writes that anew, also after a reload.
 TEST_F(TwoMachines, TheLastGoodOnesReplaceWhatCannotBeUsed) {
     const std::pair<std::string, std::string> cases[] = {{"gone", ""},
                                                          {"not what this module writes", "1 nonsense"},

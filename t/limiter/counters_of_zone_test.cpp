@@ -63,7 +63,7 @@ TEST(CountersOfAZone, SurviveKilledWorkers) {
     EXPECT_EQ(since.size(), 1U) << "all count since the zone was made";
 }
 
-/// Also those of a store that is away for one of the reloads.
+/// Counters of a store that is away for one of the reloads go on, too.
 TEST(CountersOfAZone, GoOnOverReloads) {
     Scenario world({"default", "1000r/365d"});
     world.setup.zone_size = Zone::default_size;
@@ -128,7 +128,7 @@ TEST(CountersOfAZone, LoseNothingWhereThereIsNoRoomForAllShards) {
     for (int i = 1; i <= 30; ++i) {
         shards.push_back({"s" + std::to_string(i), primary.address()});
     }
-    // What the last lines of the store, and of what has no room, tell of this.
+    // The last lines of the store, and of those without room, that have this in them.
     const auto sum = [&world](const std::string& of, const std::string& pattern) {
         std::string last;
         for (const std::string& line : world.lines()) {

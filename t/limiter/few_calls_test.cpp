@@ -20,7 +20,7 @@ constexpr std::int64_t limit = 100'000;
 template <typename T>
 using Each = std::array<T, 2>;
 
-/// What became of the requests of a key.
+/// The fate of the requests of a key.
 struct Seen {
     std::int64_t passed = 0;
     std::int64_t passed_late = 0;  ///< when a machine had rejected one

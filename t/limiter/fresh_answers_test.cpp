@@ -1,5 +1,5 @@
-// What a primary has just answered to a charge stands for a check, while a twentieth of the limit is left and
-// for the time of `fresh`: requests ask no replica meanwhile.
+// An answer that a primary has just given to a charge stands for a check, while a twentieth of the limit is
+// left and for the time of `fresh`: requests ask no replica meanwhile.
 
 #include <string>
 #include <vector>

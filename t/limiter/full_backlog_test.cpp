@@ -78,8 +78,8 @@ TEST(AFullBacklog, DropsRefundsAndTellsThemAsWhatTheyAre) {
     EXPECT_GT(world.logged("refunds for primary .* were dropped: no room in \"rate_limit_zone\""), 0U);
 }
 
-/// What waits for a primary is found beside what waits for another one that stays away, also where there is
-/// more to look through than one turn does.
+/// Charges that wait for a primary are found beside those that wait for another one that stays away, also
+/// where there is more to look through than one turn does.
 TEST(TheBacklog, IsFoundBesideWhatWaitsForAnotherPrimary) {
     for (const std::size_t megabytes : {8, 64}) {
         OneMachine world({"n", "9r/h"});

@@ -10,7 +10,7 @@
 namespace rate_limit::world::many_notes_test {
 namespace {
 
-/// What turns have looked at and given back, by their debug lines.
+/// The notes that turns have looked at and given back, by their debug lines.
 class Looks final : public TurnObserver {
 public:
     Looks() { Loop::observe(this); }

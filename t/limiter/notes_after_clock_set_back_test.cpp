@@ -91,7 +91,7 @@ TEST_F(NotesAfterAClockSetBack, OrForwardAccountForAllTokens) {
     EXPECT_EQ(noted(), 0U) << "they go back when the worker ends";
 }
 
-/// As many notes as the zone has room for, and more clients.
+/// The zone has room for fewer notes than there are clients.
 class NotesOfASmallZone : public testing::Test {
 protected:
     /// So many clients that are not known yet: a request each, all of which pass.

@@ -31,7 +31,7 @@ public:
         }
     }
 
-    /// As another machine, or an operator, has stored it.
+    /// Stores it as another machine, or an operator, does.
     void put_window(const std::string& key, std::int64_t used, Millis reset) {
         Hash window;
         window.set("used", std::to_string(used));

@@ -72,14 +72,14 @@ private:
     bool over_ = false;
 };
 
-/// What is posted comes to this; at the first worker of the first machine, if no other is named.
+/// The result of what is posted; at the first worker of the first machine, if no other is named.
 inline ActResult act(Scenario& world, const std::string& posted, WorkerProcess* at = nullptr) {
     PostedAct posting(at != nullptr ? *at : world.worker(), posted);
     EXPECT_TRUE(world.until([&] { return posting.is_over(); })) << posted;
     return posting.result();
 }
 
-/// The same, as PostedAct::told() has it.
+/// The answer to what is posted, as PostedAct::told() has it.
 inline std::string answer_to(Scenario& world, const std::string& posted, WorkerProcess* at = nullptr) {
     PostedAct posting(at != nullptr ? *at : world.worker(), posted);
     EXPECT_TRUE(world.until([&] { return posting.is_over(); })) << posted;

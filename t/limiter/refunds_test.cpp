@@ -81,7 +81,7 @@ TEST(RefundsOfTwoLimits, LeaveNoWindowBehindWhereTheOtherRejects) {
     EXPECT_FALSE(world.has(stored_key("k", "3600", "first")));
 }
 
-/// What they give back belongs to the lost window.
+/// Their refunds belong to the lost window.
 TEST_F(Refunds, OfALostWindowTakeNothingFromTheNext) {
     EXPECT_EQ(world.admitted(1, "k"), 1U);
     std::vector<ClientRequest*> running{&begin(30), &begin(30)};

@@ -87,7 +87,7 @@ protected:
         return regions[region].primary->used("rl:default/3600c:" + key);
     }
 
-    /// Who decides a request now; nothing is charged.
+    /// The one that decides a request now; nothing is charged.
     std::string source(std::size_t region, const std::string& key = "k") {
         ClientRequest& request = begin(region, key);
         world.until([&request] { return request.is_decided(); });

@@ -106,7 +106,7 @@ protected:
         }
     }
 
-    /// Also of regions that know nothing of each other.
+    /// Regions that know nothing of each other show it, too.
     void expect_the_limit_in_each_region() {
         std::map<std::pair<std::size_t, Millis>, std::int64_t> sums;
         for (const Admitted& each : admitted) {

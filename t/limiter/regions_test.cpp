@@ -143,7 +143,7 @@ TEST_F(Regions, FailWithTheRegionHere) {
     EXPECT_EQ(world.ask(RequestSetup("k").or_else(OnError::local), &world.worker(0, 0)), "ERROR_LOCAL");
 }
 
-/// What was used elsewhere may be given back there: it is known when memory is confirmed.
+/// Costs that were charged elsewhere may be given back there: that is known when memory is confirmed.
 TEST_F(Regions, ConfirmWhatOthersHaveUsed) {
     charge(1, 100);
     world.pass(1'000);
@@ -175,7 +175,7 @@ TEST_F(Regions, SeeWhatIsGivenBackElsewhereWithinSeconds) {
     EXPECT_EQ(check(0), "PASSED 0");
 }
 
-/// What is remembered of the one is not taken for what is used in the other.
+/// The memory of the one is not taken for the use of the other.
 TEST_F(Regions, AreOthersAfterAReloadThatMovesTheMachine) {
     charge(0, 6);
     world.machine(0).configure(world.setups[1]);

@@ -1,4 +1,4 @@
-// What the console and the metrics count of a shard: waits for answers, writes and what became of them, and
+// The console and the metrics count of a shard: waits for answers, writes and what became of them, and
 // tokens. Each is counted once.
 
 #include <numeric>
@@ -12,7 +12,8 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// What waits for the shard, and its tokens that are noted, as the last round over the memory has found them.
+/// Charges that wait for the shard, and its tokens that are noted, as the last round over the memory has
+/// found them.
 DebtCounts::Seen seen(Scenario& world) {
     const StoreConf& store = *world.worker().configuration().stores.front();
     return world.machine().zone().debt_counts().seen(Routes::counted_as(store.routes.digest_of(0)));

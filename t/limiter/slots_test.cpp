@@ -127,7 +127,7 @@ TEST_F(Slots, OfAMachineThatIsCutOffForLongerThanTheyLastAreOthers) {
     EXPECT_EQ(ask_both(), passed);
 }
 
-/// What was sent to give them back may be done late, or not at all.
+/// The command that gives them back may be run late, or not at all.
 TEST_F(Slots, ThatGoBackToAFrozenRedisAreThereOnce) {
     for (int round = 0; round < 3; ++round) {
         const Requests four = run(0, 4);
@@ -203,7 +203,7 @@ protected:
     SlotsOfBothStores() : Slots("1") { world.setup.limits.push_back(running("1", "here", "local")); }
 };
 
-/// As one of an upgraded connection, which a reload leaves with its old worker.
+/// It is as one of an upgraded connection, which a reload leaves with its old worker.
 TEST_F(SlotsOfBothStores, OfALongRequestAreHeldForLongerThanTheyLast) {
     Requests open;
     for (const char* limit : {"default", "here"}) {
@@ -255,7 +255,7 @@ TEST_F(TenSlots, OfAKilledWorkerGoBackWithinASecond) {
     end(seven);
 }
 
-/// What Redis does until it is back.
+/// The ways in which Redis fails until it is back.
 class SlotsWithoutRedis : public testing::WithParamInterface<bool>, public Slots {
 protected:
     explicit SlotsWithoutRedis(const char* limit = "4") : Slots(limit) {}
@@ -294,7 +294,7 @@ TEST_P(SlotsWithoutRedis, AreThoseOfTheMachineAndThenErrorsDecide) {
 
 INSTANTIATE_TEST_SUITE_P(Each, SlotsWithoutRedis, testing::Bool());
 
-/// Of such a limit a machine holds some that no request uses.
+/// A machine holds some slots of such a limit that no request uses.
 class SpareSlotsWithoutRedis : public SlotsWithoutRedis {
 protected:
     SpareSlotsWithoutRedis() : SlotsWithoutRedis("1000") {}

@@ -81,7 +81,7 @@ protected:
         return outcome(request);
     }
 
-    /// What another machine learns of it.
+    /// Another machine learns this of it.
     std::int64_t used(const std::string& key) {
         ClientRequest& request = begin({key, 0}, 1);
         request.end(true);

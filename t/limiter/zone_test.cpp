@@ -59,7 +59,7 @@ TEST(WindowsOfAMachine, HaveWhatOthersChargeWithTheNextConfirmation) {
     EXPECT_EQ(next.quota().reset, world.at(1'000'000) / 1000 - (world.at() - Loop::usual_wall_clock) / 1000);
 }
 
-/// As soon as the primary is asked again.
+/// They do so as soon as the primary is asked again.
 TEST(WindowsOfAMachine, FollowAnOperatorWhoDeletesOrLowersThem) {
     OneMachine world({"default", "5r/h"});
     world.worker(1);
@@ -195,7 +195,7 @@ TEST(KeysThatAreThrownAway, FreeNobodyFromALimit) {
     Scenario world({modes[0], "10r/h", modes[0]});
     world.setup.limits.push_back({modes[1], "10r/h", modes[1]});
     world.setup.limits[0].store = world.setup.limits[1].store = "local";
-    // What is used then, as it is told; 0: it is rejected.
+    // The use after that, as it is told; 0: it is rejected.
     const auto ask = [&world](const std::string& mode, const std::string& key, std::int64_t cost = 1) {
         ClientRequest request(world.worker(), RequestSetup(key, cost).under({mode}));
         request.begin();

@@ -9,7 +9,7 @@ namespace {
 constexpr Millis period = 60'000;
 constexpr Millis end = now + period;
 
-/// What this machine remembers of a window in another region, which ends at `end`.
+/// The memory of this machine of a window in another region, which ends at `end`.
 class WindowElsewhere : public testing::Test {
 protected:
     /// A node answers so long after the first answer, in milliseconds.

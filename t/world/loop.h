@@ -105,7 +105,7 @@ public:
     Events& events() const noexcept { return events_; }
     Msec now() const noexcept { return msec_of(read()); }
 
-    /// The same, read now.
+    /// The time as above, read now.
     Msec fresh() const noexcept { return msec_of(events_.now()); }
 
     /// The time as this turn has read it; between turns, as it is.

@@ -81,7 +81,7 @@ struct Link {
     bool silent_back = false;   ///< and from it
 };
 
-/// What lies between one machine and one server, beside the server's link. What is set holds for what is sent
+/// The path between one machine and one server, beside the server's link. What is set holds for what is sent
 /// from then on.
 struct Path {
     bool parted = false;  ///< what is on its way waits, in either direction, and nobody is told
@@ -177,13 +177,13 @@ public:
     Link& listen(const std::string& address, Service& service);
     void stop_listening(const std::string& address) { servers_.erase(address); }
 
-    /// What lies between the machine of this number and the server that listens at `address`.
+    /// The path between the machine of this number and the server that listens at `address`.
     Path& path(std::size_t machine, const std::string& address) { return paths_[{machine, address}]; }
 
     /// Whoever listens at `address`, by the link that is called so, is found at `now` alone.
     void move(const std::string& address, const std::string& now);
 
-    /// What the host's name leads to: a numeric address without a port. Whoever asks learns of it when
+    /// The host's name leads to this: a numeric address without a port. Whoever asks learns of it when
     /// `name_server` has passed.
     void lead(const std::string& host, const std::string& address) { names_[host] = address; }
 

@@ -10,9 +10,9 @@
 
 namespace rate_limit::world {
 
-/// What primaries have confirmed to each machine of the windows of one limit, which gives nothing back. A
-/// machine tells the next primary what the former one has confirmed: so to a machine no primary ever confirms
-/// less of a window than another one before.
+/// Counts that primaries have confirmed to each machine of the windows of one limit, which gives nothing
+/// back. A machine tells the next primary what the former one has confirmed: so to a machine no primary ever
+/// confirms less of a window than another one before.
 class ConfirmedCounts {
 public:
     /// A machine knows this now of the window of a key. Returns by how much less it has been confirmed since
@@ -37,7 +37,7 @@ private:
         Micros at = 0;  // when this was first seen
     };
 
-    /// What was confirmed before that may have been forgotten.
+    /// Counts that were confirmed before then may have been forgotten.
     static constexpr Micros known_for = 8 * second;
 
     std::map<std::tuple<std::size_t, std::size_t, Millis>, Seen> seen_;  // by key, machine and end

@@ -15,7 +15,7 @@
 
 namespace rate_limit::world {
 
-/// What must hold where sites are apart, beside all that holds everywhere:
+/// The truths that must hold where sites are apart, beside all that holds everywhere:
 ///
 /// - A read takes as long as the nearest replica that lives, and not longer: also where a nearer one has died
 ///   and is known not to answer, and from two seconds after it is back.
@@ -46,7 +46,7 @@ public:
         }
     }
 
-    // What the worker whose turn it is does.
+    // Acts of the worker whose turn it is.
 
     void on_command(const std::string& address, std::string_view command);
     void on_connect(const std::string& address);
@@ -61,7 +61,7 @@ public:
     void decided(const ClientRequest& request, Micros begun);
 
 private:
-    /// What a worker has had to do with a server that is as it is since then.
+    /// The dealings of a worker with a server that is as it is since then.
     struct Met {
         Micros since = 0;
         bool slow = false;                  // see Reach::State

@@ -38,7 +38,7 @@ public:
         }
     };
 
-    /// What must be known of a request's key when it begins.
+    /// The counts that must be known of a request's key when it begins.
     struct Known {
         Place place;
         std::int64_t of_machine = 0;  ///< charged by requests of the same place, or in flight there, as 1

@@ -31,7 +31,7 @@ struct Claim {
     }
 };
 
-/// What one client has used in one region.
+/// One client in one region.
 struct Account {
     std::size_t key;
     std::size_t region;  ///< 0 where the store has none
@@ -107,10 +107,10 @@ public:
     /// The writes of its keys of this client that were lost.
     LostWrites::Sums lost_of(std::size_t key) const;
 
-    /// What was lost of this client, of which machines know no more.
+    /// The writes for this client that were lost, and of which machines know no more.
     std::int64_t excused(std::size_t key);
 
-    /// What stores call its window of this client, where windows outlast the world.
+    /// The name that stores have for its window of this client, where windows outlast the world.
     std::string window_of(std::size_t key) const { return window_ + std::to_string(key); }
 
     /// Whether windows outlast the world, and no machine has lost its memory.

@@ -35,7 +35,7 @@ void Machines::make(Place& place) {
     start(place);
 }
 
-/// Of all of its region, in their order, and from the first on again.
+/// The next one of all of its region, in their order, and from the first on again.
 const Setup& Machines::setup_of(const Place& place, std::uint64_t number) const {
     const std::size_t regions = sites_.regions();
     const auto machine = static_cast<std::size_t>(&place - places_.data());

@@ -44,7 +44,7 @@ public:
     /// A worker that takes requests.
     Choice choose(Chance& chance);
 
-    /// The same, of a machine that runs; there is one.
+    /// A choice as above, of a machine that runs; there is one.
     Choice choose_running(Chance& chance);
 
     /// All workers that do.

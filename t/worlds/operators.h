@@ -40,7 +40,7 @@ public:
 private:
     static constexpr Micros never = std::numeric_limits<Micros>::max();
 
-    /// What has been done to a key, or perhaps was.
+    /// An act on a key that has been done, or perhaps was.
     struct Done {
         std::size_t key;
         OverrideKind kind;

@@ -38,7 +38,7 @@ struct Plan {
 
     std::string describe_fault(std::size_t number) const;
 
-    /// What to type behind "make world", beside the seed, to see it again.
+    /// The words to type behind "make world", beside the seed, to see it again.
     const char* kind() const noexcept {
         return sites.regional ? "REGIONS=1 " : sites.several() ? "FAR=1 " : "";
     }
@@ -53,7 +53,7 @@ struct Plan {
     ServerPlan servers;
     MachinePlan machines;
     TrafficPlan traffic;
-    /// What machines are configured with: the first, and what may replace it; of several regions for each
+    /// Configurations of machines: the first, and what may replace it; of several regions for each
     /// its own, one behind another.
     std::vector<Setup> setups;
     Chance course;  ///< what requests choose as they come

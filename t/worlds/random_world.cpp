@@ -42,7 +42,7 @@ RandomWorld::RandomWorld(const Plan& plan, std::ostream* log)
     });
 }
 
-/// What lies between the machines and all that they speak to.
+/// The network between the machines and all that they speak to.
 void RandomWorld::place() {
     const SitePlan& sites = plan_.sites;
     const std::vector<std::string> addresses = plan_.partable();
@@ -167,7 +167,7 @@ std::map<std::string, Uncertain> RandomWorld::waiting(std::size_t region) {
     return sums;
 }
 
-/// Of each key no more is missing than what was told as lost. Returns how much is missing of all.
+/// No more of a key is missing than was told as lost. Returns how much is missing of all.
 std::int64_t RandomWorld::compare_all_of(std::size_t region) {
     std::map<std::string, Uncertain> waits = waiting(region);
     std::int64_t missing = 0;

@@ -13,9 +13,9 @@
 
 namespace rate_limit::world {
 
-/// What the log may say where a store has regions: a server is called one of the region and the shard that it
-/// is of, none has the data of another region, and a region or a server of it that is well is not said to
-/// fail. In other worlds nothing is asked.
+/// The words that the log may have where a store has regions: a server is called one of the region and the
+/// shard that it is of, none has the data of another region, and a region or a server of it that is well is
+/// not said to fail. In other worlds nothing is asked.
 class RegionLines {
 public:
     /// All outlive it.

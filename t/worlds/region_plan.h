@@ -5,7 +5,7 @@
 
 namespace rate_limit::world {
 
-/// What is otherwise in a world whose sites are regions of a store: its limits, its clocks, and what befalls
+/// The differences of a world whose sites are regions of a store: its limits, its clocks, and what befalls
 /// whole regions; in some of them sentinels of each region name its servers, and replace its primaries.
 class RegionPlan {
 public:

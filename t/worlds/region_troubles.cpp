@@ -67,8 +67,8 @@ void RegionTroubles::trouble(const Fault<ServerFault>& fault) {
     }
 }
 
-/// Who is cut off from another region's servers reads those of its own, and charges there. Any other fault
-/// concerns all that its region reads, and what others read of it.
+/// A machine that is cut off from another region's servers reads those of its own, and charges there. Any
+/// other fault concerns all that its region reads, and what others read of it.
 void RegionTroubles::trouble(const Fault<MachineFault>& fault) {
     const std::size_t reader = plan_.sites.region_of(fault.where);
     Span span{fault.at, fault.at + fault.life + calms_in};

@@ -15,7 +15,7 @@ constexpr Micros keys_stay = second;
 /// Clocks that drift, and are of milliseconds, are so far from what is known of them.
 constexpr Micros clocks_vary = 60'000;
 
-/// Of UTC, in microseconds of the world.
+/// A time of UTC, in microseconds of the world.
 Micros in_world(Millis wall) {
     return (wall - Loop::usual_wall_clock) * 1000;
 }
@@ -181,7 +181,8 @@ void RegionTruths::check_rejected(const Asking& asking, std::size_t number, cons
     }
 }
 
-/// Of a region that is gone it is told at least what its machine has read, and at most what was stored there.
+/// The use of a region that is gone is told as at least what its machine has read, and at most what was
+/// stored there.
 void RegionTruths::check_told(const Asking& asking, std::size_t number, const AppliedLimit& applied,
                               LimitTruths& limit) {
     const std::string window = "rl:" + limit.name() + '/' + std::to_string(applied.verdict.rate.period) +

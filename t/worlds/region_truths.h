@@ -15,7 +15,8 @@
 
 namespace rate_limit::world {
 
-/// What must hold where a store has regions, beside all that holds everywhere, of each client in each window:
+/// The truths that must hold where a store has regions, beside all that holds everywhere, of each client in
+/// each window:
 ///
 /// - A request passes only while less than the limit is used, as far as its machine knows: of the regions
 ///   that can be read all that was charged long before, of those that are cut off all that the machine has

@@ -148,7 +148,7 @@ std::int64_t ToldLosses::most_writes(std::string_view command) const {
     if (!calls(words, ScriptName::bucket) || words.size() < 7) {
         return 0;
     }
-    // What is owed to a bucket is written in nanoseconds, and is its fill at most, however many owe it: each
+    // A debt to a bucket is written in nanoseconds, and is its fill at most, however many owe it: each
     // request so far may have charged it, and given something back. What a request asks for is in tokens.
     return number_of(words[4]) == 1 ? 2 * requests_ : 1;
 }

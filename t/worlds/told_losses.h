@@ -20,8 +20,8 @@ struct Uncertain {
     std::int64_t reservations = 0;  ///< more, of requests that got no answer
 };
 
-/// What machines tell as lost or in doubt; and what has become of each command, which says how much they may
-/// tell.
+/// Writes that machines tell as lost or in doubt; and what has become of each command, which says how much
+/// they may tell.
 class ToldLosses {
 public:
     /// Both outlive it.
@@ -29,8 +29,8 @@ public:
 
     static constexpr std::size_t all_regions = static_cast<std::size_t>(-1);
 
-    /// As the machines of the region have counted them for the shard of this key, or for all shards where the
-    /// limit's windows may be in more than one place.
+    /// The sums that the machines of the region have counted for the shard of this key, or for all shards
+    /// where the limit's windows may be in more than one place.
     Uncertain uncertain(const std::string& limit, bool in_one_place, std::size_t key, std::size_t region);
     Uncertain uncertain_of_all(std::size_t region = all_regions);
 

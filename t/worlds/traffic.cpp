@@ -381,7 +381,7 @@ void Traffic::end(Visit& visit) {
     }
 }
 
-/// What it was charged is known, or nothing is.
+/// Its charge is known, or nothing is.
 void Traffic::let_go(const Visit& visit) {
     for (std::size_t i = 0; i < visit.request->count(); ++i) {
         const AppliedLimit& applied = visit.request->applied(i);

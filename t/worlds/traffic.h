@@ -51,7 +51,7 @@ public:
     /// The truths of each limit of the plan.
     std::deque<LimitTruths>& limits() noexcept { return limits_; }
 
-    // What Machines::User has.
+    // Members of Machines::User.
 
     bool uses(const WorkerProcess& worker) const;
     void forget(const WorkerProcess& worker);

@@ -111,7 +111,7 @@ struct AppliedLimit : WindowPlace {
 
     ReadAs read_as() const noexcept { return {kind(), bucket ? bucket->fill() : 0}; }
 
-    /// What other regions have used.
+    /// The sum that other regions have used.
     std::int64_t used_elsewhere() const noexcept { return elsewhere != nullptr ? elsewhere->used : 0; }
 
     /// The shard that serves the window now, which may change while the request runs. There is a store.

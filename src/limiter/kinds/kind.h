@@ -67,7 +67,8 @@ public:
     /// The verdict gets the window that is remembered. False: none is open, as far as its store has said.
     virtual bool show_remembered(AppliedLimit& applied, Millis now) const noexcept = 0;
 
-    /// The same where this limit rejects the request: its reset is when that may pass.
+    /// The verdict gets the remembered window of a request that this limit rejects: the reset is when it may
+    /// pass. False as above.
     virtual bool show_refusal(AppliedLimit& applied, Millis now) const noexcept {
         return show_remembered(applied, now);
     }

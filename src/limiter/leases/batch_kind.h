@@ -11,8 +11,8 @@ namespace rate_limit {
 class Fetch;
 class Fetches;
 
-/// What differs between kinds of limits in tokens that are fetched from the primary, a batch at a time. The
-/// demand of a fetch tells which. Stateless.
+/// A kind of limits, as far as kinds differ in tokens that are fetched from the primary, a batch at a time.
+/// The demand of a fetch tells which. Stateless.
 class BatchKind {
 public:
     constexpr BatchKind() = default;

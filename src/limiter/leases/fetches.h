@@ -51,7 +51,7 @@ public:
     /// for that.
     void change_primary() noexcept { open_.clear(); }
 
-    // What a BatchKind needs.
+    // Members that a BatchKind needs.
 
     Zone& zone() noexcept { return zone_; }
     Hoard& hoard() noexcept { return hoard_; }

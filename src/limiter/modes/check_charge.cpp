@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t need = 1;
 constexpr Entry entry{need, Holding::Kind::in_flight};
 
-/// What a store has answered to a check.
+/// The answer of a store to a check.
 struct Checked {
     Window window;
     bool open = false;        ///< it has a window that is open

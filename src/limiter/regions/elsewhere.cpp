@@ -47,7 +47,7 @@ Elsewhere* locate_elsewhere(RequestMemory& memory, Zone& zone, const WindowPlace
         if (part->store == nullptr) {
             return nullptr;
         }
-        // What makes the id one of the region here is taken out of it again.
+        // The id is that of the region here until the digest of this one is taken out of it.
         WindowId id = place.id;
         id.low ^= here.window_digest(place.route) ^ region->window_digest(place.route);
         part++->window = {&zone, id, rate, kind};

@@ -14,7 +14,7 @@ namespace rate_limit {
 class Store;
 class Zone;
 
-/// What one request asks of its window in one region.
+/// One request's question about its window in one region.
 struct RegionPart {
     Store* store = nullptr;  ///< the region's
     RemoteWindow window;     ///< the window there; of another region, as this machine remembers it
@@ -24,7 +24,7 @@ struct RegionPart {
     bool answered = false;
     const char* failure = nullptr;  ///< why it did not answer; static text. Null where nobody waited for it
 
-    /// What it has answered, or null.
+    /// The region's answer, or null.
     const Window* told() const noexcept { return answered ? &asked->window() : nullptr; }
 };
 
@@ -53,7 +53,7 @@ void recall_elsewhere(Elsewhere& elsewhere, Millis freshness, Millis now) noexce
 /// waited for it, that is counted and logged.
 void learn_elsewhere(Elsewhere& elsewhere, Route route, Millis now) noexcept;
 
-/// What they have answered counts for this report alone: nothing is remembered, counted or logged.
+/// Their answers count for this report alone: nothing is remembered, counted or logged.
 void add_elsewhere(Elsewhere& elsewhere, Millis now) noexcept;
 
 }  // namespace rate_limit

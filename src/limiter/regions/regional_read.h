@@ -18,11 +18,12 @@ public:
     RegionalRead() = default;
     ~RegionalRead() { cancel(); }
 
-    /// Where the window is, how the region here is read, and the parts of the others, which outlive this.
+    /// `place`: of the window; `from`: how the region here is read; `elsewhere`: the parts of the others,
+    /// which outlive this.
     void start(const WindowPlace& place, Read::From from, Elsewhere& elsewhere,
                Answer::Owner& owner) noexcept;
 
-    /// As start(), for a report: others may wait for the same reads.
+    /// Does as start(), for a report: others may wait for the same reads.
     void start_shared(const WindowPlace& place, const ReadAs& as, Elsewhere& elsewhere,
                       Answer::Owner& owner) noexcept;
 

@@ -44,8 +44,8 @@ void PenaltyCommand::answered(Node& node, Delivery delivery, const Reply* reply)
     if (delivery == Delivery::answered && node.is_primary()) {
         const Millis now = now_millis();
         ToldPenalty told;
-        // What is left of a window's penalty the script has counted from the time that the order names, which
-        // may have been long on its way; a bucket's from when it ran.
+        // The script counts the rest of a window's penalty from the time that the order names, which may have
+        // been long on its way; a bucket's from when it runs.
         const Fault fault = read_penalty(*reply, order.of_bucket ? now : order.now, told);
         blame_write(node, *charges, fault, name(), *reply);
         if (fault == Fault::none && order.life != ends_penalty) {

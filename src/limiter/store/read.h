@@ -33,8 +33,8 @@ public:
     /// differ, and only the primary runs scripts.
     void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
 
-    /// What comes after the end of the wait, to the reads that start from now on, is remembered there; it
-    /// outlives the wait.
+    /// Answers that come after the end of the wait, to the reads that start from now on, are remembered
+    /// there; it outlives the wait.
     void remember_late(const RemoteWindow* window) noexcept { late_ = window; }
 
     void cancel() noexcept override;

@@ -6,8 +6,7 @@
 
 namespace rate_limit {
 
-/// Where the clock of this machine is behind, the region here may have opened the next window already, and
-/// that is the one that counts.
+/// The next window counts where the region here has opened it already, as this machine's clock is behind.
 Terms RemoteWindow::terms_at(const Window& here, Millis now) const noexcept {
     const Millis proposed = propose_reset(kind, rate.period, now);
     return {rate, Truth::redis, is_open(here, rate.period, now) ? std::max(here.reset, proposed) : proposed,

@@ -21,7 +21,7 @@ struct RemoteWindow {
     /// The copy, if there is one and its window is open.
     std::optional<WindowRecord> recall(Millis now) const noexcept;
 
-    /// What is known of the window once this answer has come, without remembering it; null: none has come.
+    /// The window as it is known once this answer has come, which is not remembered; null: none has come.
     Window seen(const Window* answer, Millis now) const noexcept;
 
     /// Remembers an answer, and returns what is used by the copy then; without room by the answer. `here`:

@@ -155,7 +155,7 @@ bool TlsStream::expect(ngx_connection_t& connection) noexcept {
     return SSL_set1_host(ssl, peer_.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, peer_.c_str()) == 1;
 }
 
-/// Where another remedy helps than a certificate that is right, and valid now, this names it.
+/// The line names a remedy where another one helps than a certificate that is right, and valid now.
 void TlsStream::tell_unfit(long verdict) noexcept {
     const char* remedy = "";
     switch (verdict) {

@@ -121,7 +121,7 @@ Remembered remembered(const AskedWindow& asked, Zone& zone, Millis now) {
                                            now);
 }
 
-/// What other regions have used takes from the limit, too. A region that has not answered is as this machine
+/// The use of other regions takes from the limit, too. A region that has not answered is as this machine
 /// remembers it.
 void add_regions(SeenWindow& window, const AskedWindow& asked) {
     const Millis now = now_millis();

@@ -163,7 +163,7 @@ void write_narrowing(HtmlText& html, const PageView& view, const SeenLimit& limi
     html.element("button", "Act on this limit").close();
 }
 
-/// What each region has used of a window.
+/// The use of a window, by regions.
 void write_regions(HtmlText& html, const SeenWindow& window) {
     std::string line = period_and_unit(window.rate) + " by region: ";
     for (const SeenRegion& region : window.regions) {

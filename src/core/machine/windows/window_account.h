@@ -77,9 +77,9 @@ void resend(WindowRecord& record, Millis now) noexcept;
 /// the later one stays.
 void learn(WindowRecord& record, const Terms& terms, const Window& answer, Millis known = 0) noexcept;
 
-/// What an answer from another region says of the window that a period of the clock begins and ends, `record`
-/// being what is remembered of it there: nothing, where it has no open window. Where a clock there is ahead,
-/// the next window is open already: of this one what is remembered stays.
+/// The window that a period of the clock begins and ends, as an answer from another region tells it; `record`
+/// is the memory of it there, with nothing used where no window is open. A clock there that is ahead has
+/// opened the next window already: then the memory of this one stays.
 Window window_elsewhere(const WindowRecord& record, const Terms& terms, const Window& answer) noexcept;
 
 /// Remembers that. Less than is remembered counts only where for two seconds no node has said as much, since

@@ -53,7 +53,7 @@ Debt debt_of(const Demand& demand, DebtKind kind, std::int64_t cost, Millis rese
 Debt debt_of(const DebtRecord& waiting) noexcept;
 void put(DebtRecord& waiting, const Debt& owed) noexcept;
 
-/// What is owed to a bucket, as lua/bucket.lua is asked for it.
+/// The question to lua/bucket.lua for a debt to a bucket.
 Draw draw_of(const Debt& owed, Millis now) noexcept;
 
 /// The primary has taken it, and `told` is the window after that: the memory of this machine learns of it.

@@ -36,8 +36,8 @@ struct GivingBack {
 std::int64_t learn_given_back(Zone& zone, const GivingBack& what, const Window& answer,
                               std::int64_t waiting) noexcept;
 
-/// What its primary has confirmed of the window counts no more: a successor is not told of it. Nobody tells
-/// one of buckets.
+/// Confirmed counts of the window are forgotten: a successor of its primary is not told of them. Buckets have
+/// none.
 void forget_confirmed(Zone& zone, const GivingBack& what, Millis now) noexcept;
 
 /// Writes the command that gives it back to the window of this Redis key.

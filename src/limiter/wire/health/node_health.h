@@ -108,7 +108,7 @@ public:
         entry_.call(is_primary(), usable(), answer_time);
     }
 
-    /// As the log says why it serves nothing: sentinels have a user of their own.
+    /// The reason in the log for which it serves nothing: sentinels have a user of their own.
     const char* explain(Fault fault) const noexcept {
         const bool of_sentinel = fault == Fault::auth && role_ == Role::sentinel;
         return of_sentinel ? "auth: see sentinel_username and sentinel_password" : rate_limit::explain(fault);
