@@ -347,8 +347,10 @@ void Traffic::tell(const Visit& visit) {
         AppliedLimit& applied = visit.request->applied(i);
         const Verdict& verdict = applied.verdict;
         const bool decided = verdict.outcome == Outcome::passed || verdict.outcome == Outcome::rejected;
-        // A request whose answer was lost is rejected by memory where that knows enough.
-        const bool answered = decided && !applied.in_doubt();
+        // A request whose answer was lost, or comes too late, is rejected by memory where that knows enough.
+        const Answer* answer = applied.answer();
+        const bool answered =
+            decided && (answer == nullptr || answer->failure() == nullptr) && !applied.in_doubt();
         limits_[number_of(applied)].tell(
             visit.key,
             {visit.memory, cost_before(visit, applied), visit.begun, events_.now(),

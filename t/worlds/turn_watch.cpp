@@ -22,12 +22,15 @@ constexpr std::uint64_t commands_a_reason = 2;
 /// Writes that wait for a window leave as one command: its charges, or its refunds.
 constexpr std::uint64_t commands_a_window = 2;
 
-/// Refunds to a bucket leave one by one, as each is worth what its own time says: after a fault all that have
-/// waited for its end, of so many seconds at most.
+/// What has waited for the end of a fault leaves in the second after it, of so many seconds at most.
 constexpr std::size_t seconds_of_faults = 15;
 
-bool has_buckets(const Plan& plan) {
-    return std::any_of(plan.traffic.limits.begin(), plan.traffic.limits.end(),
+/// Refunds to a bucket leave one by one, as each is worth what its own time says. And a worker that has stood
+/// still asks the script about each plain increment above a limit, whose answers have waited for it.
+bool may_wait_one_by_one(const Plan& plan) {
+    const auto& limits = plan.traffic.limits;
+    return plan.machines.has(MachineFault::stall) ||
+           std::any_of(limits.begin(), limits.end(),
                        [](const LimitSetup& limit) { return limit.burst != 0; });
 }
 
@@ -74,7 +77,7 @@ TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses,
       windows_(plan.traffic.limits.size() * static_cast<std::uint64_t>(plan.traffic.keys)),
       processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
       primaries_(plan.servers.sets.size()),
-      remembered_(has_buckets(plan) ? seconds_of_faults : 2) {
+      remembered_(may_wait_one_by_one(plan) ? seconds_of_faults : 2) {
     Loop::observe(this);
 }
 
