@@ -87,16 +87,15 @@ bool Traffic::may_be_held(std::size_t key) const {
 /// How often a limit may tell a client to wait that nobody disturbs: once. But a limit in `local` is of each
 /// machine by itself, which may say so once. And a machine knows of a bucket what others have taken only once
 /// it asks, and does not ask while it knows itself that there is too little: each machine may say once what
-/// it knows, and then one says what it was told. And before one window ends here, a region whose clock is
-/// ahead may have used up the next.
+/// it knows, and then one says what it was told. And before one window ends here, a machine or a region whose
+/// clock is ahead may have opened the next, in which the client has used up the limit.
 std::size_t Traffic::most_told(const Visit& visit) const {
     const LimitTruths& limit = limits_[number_of(visit.request->applied(visit.told_by))];
     const std::size_t machines = plan_.machines.clocks.size();
     if (limit.is_local() || machines == 1) {
         return machines;
     }
-    const bool next_may_be_open = plan_.sites.regional && !clocks_agree();
-    return limit.by_bucket() ? machines + 1 : next_may_be_open ? 2 : 1;
+    return limit.by_bucket() ? machines + 1 : clocks_agree() ? 1 : 2;
 }
 
 /// Those of worlds with regions are all ahead of UTC.
