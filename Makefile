@@ -154,7 +154,7 @@ help:
 	@echo 'make            builds $(module), matching nginx -V of $(or $(nginx),nginx)'
 	@echo '                NGINX=binary  NGINX_SRC=source tree  BUILD=dir'
 	@echo 'make deps       installs or builds what this machine lacks; HIREDIS_SRC=source tree of hiredis: builds that'
-	@echo '                GROUPS="package prometheus ...": those of tools/deps, instead of what "make" and "make test" need'
+	@echo '                GROUPS="package prometheus ...": those of tools/deps, instead of what "make" needs; other targets install what they need'
 	@echo 'make run        a demo on PORT ($(PORT)): two shards of three redis-servers, nginx in front; STORE=local: nginx alone;'
 	@echo '                SENTINEL=1: one shard and three sentinels; CLUSTER=1: a Redis Cluster of six nodes; FAR=1: a far primary; REGIONS=1: two regions;'
 	@echo '                MODELS=1: language models'
@@ -275,6 +275,11 @@ test:
 	+@$(again) unit
 	+@$(again) prove
 
+# What compiles or reads the tests' sources needs libraries that the module does not.
+.PHONY: test-libraries
+test-libraries:
+	@NGINX_BINARY='$(NGINX)' NGINX_SRC='$(NGINX_SRC)' tools/deps build test
+
 # The tests run in parts, as many at a time as there are processors.
 unit: $(unit_tests)
 	seq 0 $$((4 * $(jobs) - 1)) | GTEST_TOTAL_SHARDS=$$((4 * $(jobs))) xargs -P $(jobs) -I PART env GTEST_SHARD_INDEX=PART $(unit_tests) --gtest_brief=1
@@ -290,7 +295,7 @@ $(unit_unified): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 $(unified_tests): $(generated)/tests/%/UnifiedSource.cpp: FORCE
 	@$(call unify,$(filter-out %/main.cpp,$(sort $(wildcard t/$*/*.cpp))))
 
-$(world_object) $(worlds_object): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(world_object) $(worlds_object): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded) test-libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) -fno-lto $(lua_includes) -I. -c -o $@ $<
 
@@ -357,7 +362,7 @@ endif
 world-past: $(worlds)
 	MAKE='$(MAKE)' DEPS='$(DEPS)' tools/past-worlds 1000 '$(BUILD)'
 
-$(unit_objects): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(unit_objects): $(BUILD)/%.o: $(generated)/tests/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded) test-libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX)$(compile) $(unit_code) -I. -c -o $@ $<
 
@@ -471,7 +476,7 @@ $(BUILD)/alone/%: src/%.cpp Makefile $(configured)/key $(hiredis_built) | $(embe
 	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt $(if $(filter ngx/%,$*),@$(configured)/includes) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
 	@touch $@
 
-$(BUILD)/alone/t/%: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded)
+$(BUILD)/alone/t/%: t/%.cpp Makefile $(configured)/cc-opt $(hiredis_built) | $(embedded) test-libraries
 	@mkdir -p $(@D)
 	$(call quiet,READ)$(CXX) $(dialect) $(warnings) @$(configured)/cc-opt -I. -include gtest/gtest.h -MMD -MP -MF $@.d -MT $@ -fsyntax-only $<
 	@touch $@
@@ -490,7 +495,7 @@ $(whole_layers): $(generated)/layers/%/UnifiedSource.cpp: FORCE
 tidy: $(layers:%=$(tidied)/%/passed) $(test_rooms:%=$(tidied)/t/%/passed)
 
 $(tidied)/t/%/passed: $(generated)/tests/%/UnifiedSource.cpp $(wildcard $(test_rooms:%=t/%/*)) $(headers) .clang-tidy Makefile tools/tidy \
-    $(configured)/cc-opt $(hiredis_built) | $(embedded)
+    $(configured)/cc-opt $(hiredis_built) | $(embedded) test-libraries
 	@mkdir -p $(@D)
 	$(call quiet,TIDY)tools/tidy $< $(if $(QUICK),--checks='-clang-analyzer-*') -- $(dialect) $(lua_includes) -I.
 	@touch $@
