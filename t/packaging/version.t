@@ -6,6 +6,7 @@ use RateLimit::Test;
 my ($version) = project_file('VERSION') =~ /^(\d+\.\d+\.\d+)\n\z/;
 ok $version, 'VERSION is one';
 like project_file('CHANGELOG.md'), qr/^## \[Unreleased\]\n/m, 'CHANGELOG.md has a place for what comes';
+like project_file('CHANGELOG.md'), qr/^## \[\Q$version\E\] - \d{4}-\d\d-\d\d\n/m, 'and says what is new in this version';
 
 my $module   = RateLimit::Nginx::module();
 my $stripped = test_folder() . '/stripped.so';
