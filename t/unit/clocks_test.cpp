@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                   WindowRecord record = answered_window();
                   record.confirmed = true;
                   record.answered = true;
-                  record.asked = static_cast<std::uint32_t>(now);
+                  record.asked_or_told = static_cast<std::uint32_t>(now);
                   return was_told(record, at);
               }},
         Known{"a_window_is_not_asked_again",

@@ -105,7 +105,7 @@ TEST(ReserveAlone, WhereABatchIsNoMoreThanTheCost) {
     WindowRecord record = with_tokens(100'000, 0, 100);
     EXPECT_TRUE(reserve_alone(record, hourly(100'000, now + interval), 1));
     EXPECT_FALSE(record.fetching);
-    EXPECT_EQ(record.asked, static_cast<std::uint32_t>(now + interval));
+    EXPECT_EQ(record.asked_or_told, static_cast<std::uint32_t>(now + interval));
     const WindowRecord before = record;
     EXPECT_FALSE(reserve_alone(record, hourly(100'000, now + interval + 1), 99)) << "close by";
     EXPECT_EQ(record, before);
@@ -166,7 +166,7 @@ TEST(Batch, DoesNotGrowIfItLastsAnInterval) {
 TEST(Batch, DoesNotGrowBeforeThePrimaryNamedTheWindow) {
     WindowRecord record = with_id();
     EXPECT_TRUE(enter(record, hourly(100'000)));
-    record.asked = static_cast<std::uint32_t>(now);
+    record.asked_or_told = static_cast<std::uint32_t>(now);
     EXPECT_EQ(begin_fetch(record, hourly(100'000)), 1);
     EXPECT_EQ(record.pace, 0U);
 }

@@ -90,7 +90,7 @@ TEST(Taken, TokensLeaveRoomForOthers) {
 TEST(Grant, OpensTheWindowOfTheAnswerAndAddsToWhatIsThere) {
     WindowRecord record = with_tokens(100, 5, 25);
     EXPECT_EQ(state_of(record), "25 of 100 until +60000, 5 tokens");
-    EXPECT_EQ(record.asked, static_cast<std::uint32_t>(now));
+    EXPECT_EQ(record.asked_or_told, static_cast<std::uint32_t>(now));
     EXPECT_TRUE(granted(record, 100, 7, 40));
     EXPECT_EQ(state_of(record), "40 of 100 until +60000, 12 tokens");
     EXPECT_TRUE(granted(record, 100, 0, 100));

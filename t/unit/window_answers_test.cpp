@@ -168,7 +168,7 @@ TEST(ConfirmRefund, TakesLessOfTheSameWindow) {
     WindowRecord record = known(9, now + 1000);
     confirm_refund(record, now + 1000, {7, now + 1000});
     EXPECT_EQ(record.used, 7);
-    EXPECT_EQ(record.asked, 0U) << "this does not count as a question about the limit";
+    EXPECT_EQ(record.asked_or_told, 0U) << "this does not count as a question about the limit";
     confirm_refund(record, now + 900, {3, now + 900});
     EXPECT_EQ(record.used, 7) << "the answer is about another window";
     confirm_refund(record, now + 900, {0, 0});

@@ -45,7 +45,7 @@ bool change_all_of(WindowTable& table, const WindowId& id) {
         record.same_answers = 7;
         record.leased = 0xff'ffff'ffff;
         record.unanswered = WindowRecord::max_unanswered;
-        record.asked = ~0U;
+        record.asked_or_told = ~0U;
         record.changed = ~0U;
         record.ticket = ~Ticket{0};
         record.in_flight = WindowRecord::max_in_flight;

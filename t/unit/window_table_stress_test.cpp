@@ -75,7 +75,7 @@ void fill(WindowRecord& record, std::int64_t used) {
     record.unanswered = (bits * 3) & 0x7f'ffff;
     record.answered = bits % 2 != 0;
     record.lasting = bits % 3 == 0;
-    record.asked = static_cast<std::uint32_t>(bits * 13);
+    record.asked_or_told = static_cast<std::uint32_t>(bits * 13);
     record.changed = static_cast<std::uint32_t>(bits * 17);
     record.ticket = static_cast<Ticket>(used * 5);
     record.in_flight = static_cast<std::uint32_t>(used) & WindowRecord::max_in_flight;

@@ -44,8 +44,7 @@ namespace rate_limit {
 //   holder. So one compare-and-exchange both takes the lock and checks that the slot still has (the rest of)
 //   this id.
 // - A *holder* is a name in a slot: `nobody`; `set_holder`, which means the process that has the set's lock;
-// or the
-//   name of a process that has a journal.
+//   or the name of a process that has a journal.
 // - A *journal* (journals.h) belongs to one process at a time. In it the process notes which slot it holds or
 //   is about to take, and, before it changes a record in its slot, what the record will be. Others read it
 //   only when its owner has died. There is a fixed number of journals.

@@ -41,7 +41,7 @@ public:
     /// found `of_buckets` after the next search_again().
     bool take(Which which, std::string& key, Debt& owed);
 
-    /// The last take() stopped at that limit, with more of the zone to look through.
+    /// The last take() stopped at the end of this turn's part, with more of the zone to look through.
     bool searching() const noexcept { return cut_short_; }
 
     /// The next take() starts after the last one found, because the primary refused that.

@@ -65,7 +65,7 @@ void ChargeCommand::answered(Node& node, Delivery delivery, const Reply* reply) 
         give_up();
         owner->led_nowhere(node);
     } else {
-        be_in_doubt(Doubt::unanswered);
+        be_in_doubt(Doubt::untold);
     }
     end();
 }
@@ -153,7 +153,7 @@ void ChargeCommand::refused(Node& node, Fault fault, const Reply& reply) noexcep
     } else if (repair) {
         owner->stop_awaiting(owed);
     } else if (earlier || stored_without_expiry(reply)) {  // an earlier try may have been stored, or this one
-        owner->doubt(owed, earlier.value_or(Doubt::unanswered));
+        owner->doubt(owed, earlier.value_or(Doubt::untold));
     } else {
         owner->drop(owed, Loss::refused, explain(fault));
     }
@@ -189,7 +189,7 @@ void ChargeCommand::taken(Node& node, const Reply& reply) noexcept {
     } else if (repair) {
         owner->stop_awaiting(owed);
     } else {
-        owner->doubt(owed, earlier.value_or(Doubt::unanswered));
+        owner->doubt(owed, earlier.value_or(Doubt::untold));
     }
     end();
 }

@@ -300,6 +300,22 @@ void Charges::send_backlog() noexcept {
     }
 }
 
+/// Null where none waits, or without memory: it goes on waiting then.
+ChargeCommand* Charges::take_waiting(Backlog::Which which) noexcept {
+    ChargeCommand* command = nullptr;
+    try {
+        command = &ChargeCommand::take(*this);
+        if (waiting_.take(which, command->key, command->owed)) {
+            return command;
+        }
+    } catch (...) {
+    }
+    if (command != nullptr) {
+        ChargeCommand::put_back(*command);
+    }
+    return nullptr;
+}
+
 /// Refunds that were not answered are to windows, and go before all else.
 void Charges::send_waiting(Backlog::Which which, std::size_t most, bool probes) noexcept {
     const Millis now = now_millis();
@@ -310,30 +326,25 @@ void Charges::send_waiting(Backlog::Which which, std::size_t most, bool probes) 
     }
     std::size_t closed = 0;
     while (sent < most && closed < max_closed) {
-        try {
-            ChargeCommand& command = ChargeCommand::take(*this);
-            if (!waiting_.take(which, command.key, command.owed)) {
-                ChargeCommand::put_back(command);
-                break;
-            }
-            if (command.owed.reset <= now) {
-                const Debt owed = command.owed;
-                ChargeCommand::put_back(command);
-                expire(owed);
-                ++closed;
-                continue;
-            }
-            command.waited = true;
-            command.probe = probes;
-            if (probes) {
-                gate_.begin_probe();
-            }
-            note_resent(store_.zone->windows(), command.owed, now);
-            ++sent;
-            submit(command);
-        } catch (...) {
-            break;  // without memory it goes on waiting
+        ChargeCommand* command = take_waiting(which);
+        if (command == nullptr) {
+            break;
         }
+        if (command->owed.reset <= now) {
+            const Debt owed = command->owed;
+            ChargeCommand::put_back(*command);
+            expire(owed);
+            ++closed;
+            continue;
+        }
+        command->waited = true;
+        command->probe = probes;
+        if (probes) {
+            gate_.begin_probe();
+        }
+        note_resent(store_.zone->windows(), command->owed, now);
+        ++sent;
+        submit(*command);
         if (!nodes_.primary().ready()) {
             break;
         }

@@ -25,7 +25,7 @@ namespace rate_limit {
 
 struct Demand;
 
-/// The debt of one admitted request to one window.
+/// What one request owes to a window, or gets back from it, or tokens that go back.
 struct Charge {
     std::string_view key;  ///< the window's Redis key; copied
     Debt owed;
@@ -144,8 +144,8 @@ public:
     /// The primary says that it is a replica: it is asked again later, on a new connection.
     void suspect_primary() noexcept;
 
-    /// The primary answered a write by `fault`, one of refuses_writes(). What any other node says is none of
-    /// this shard's.
+    /// A node answered a write by `fault`, one of refuses_writes() or, in a cluster, of is_of_slot(). The
+    /// primary's closes the gate; another node's only puts off what waits.
     void refused(Node& node, Fault fault, std::string_view command, const Reply& reply) noexcept {
         refused(node, fault, command, reply, Gate::Proof::probe);
     }
@@ -236,6 +236,7 @@ private:
     void end_number(const Debt& owed) noexcept override { numbered_.end(owed.id); }
     bool keep_unanswered(const std::string& key, const Debt& owed, std::int64_t number,
                          Doubt why) noexcept override;
+    ChargeCommand* take_waiting(Backlog::Which which) noexcept;
     bool send_unanswered(const WindowId* id, bool probes) noexcept;
     void drop(const Debt& owed, Loss loss, const char* why = nullptr) noexcept override;
     void expire(const Debt& owed) noexcept override;

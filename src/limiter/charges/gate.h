@@ -71,8 +71,8 @@ public:
         window,  ///< a probe that is a charge of a window
     };
 
-    /// The primary answered a write by `fault`, one of refuses_writes(). Where it has refused a command, it
-    /// `needs` that proof at least to open.
+    /// The primary answered a write by `fault`, one of refuses_writes() or, in a cluster, of is_of_slot().
+    /// Where it has refused a command, it `needs` that proof at least to open.
     void refused(Fault fault, std::string_view command, const Reply& reply, Proof needs) noexcept;
 
     /// Charges of buckets need not wait: only those of windows are refused.

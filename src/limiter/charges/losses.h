@@ -10,17 +10,17 @@
 
 namespace rate_limit {
 
-/// Kinds of loss: charges that did not reach their primary, or perhaps did not.
+/// What did not reach its primary, or perhaps did not, or is lost with it: charges, where nothing else is
+/// said.
 enum class Loss : unsigned char {
     expired,           ///< given up: their window ended, or their bucket was full, before they could be sent
     no_room,           ///< dropped: the zone had no room for them
     refunds_no_room,   ///< refunds, dropped: they wait in the zone only
     no_memory,         ///< dropped
     refused,           ///< dropped: the primary answered with an error that is the key's or the command's
-    charges_in_doubt,  ///< charges, sent and not answered
-    refunds_in_doubt,  ///< refunds, sent and not answered
-    reservations_in_doubt,  ///< reservations, sent and not answered: clients may have been charged for
-                            ///< nothing
+    charges_in_doubt,  ///< charges, sent, without an answer that tells whether they count
+    refunds_in_doubt,  ///< refunds, the same
+    reservations_in_doubt,  ///< reservations, the same: clients may have been charged for nothing
     answered_by_former,  ///< those in doubt that a former primary has answered, after another one had taken
                          ///< its place
     not_raised,  ///< windows of which a former primary had confirmed charges, and that had given way to
@@ -35,7 +35,10 @@ struct CountersOf<Loss> {
 };
 
 /// Why nobody knows whether something that was sent counts: what became of it when it was last sent.
-enum class Doubt : unsigned char { unanswered, answered_by_former };
+enum class Doubt : unsigned char {
+    untold,  ///< no answer came, or none that tells
+    answered_by_former,
+};
 
 /// How many charges were dropped, for any reason. Those that expired were not.
 std::uint64_t dropped(const Counters<Loss>& counters) noexcept;

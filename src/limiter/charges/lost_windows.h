@@ -8,9 +8,10 @@
 
 namespace rate_limit {
 
-/// Windows that the primary has lost, as a plain increment was told, and is asked to open anew. Others that
-/// this worker sent to them before were counted with that one, and what they take goes back to the window
-/// that opens; their answers come before that window is known.
+/// Windows that the primary has lost, while this worker has increments on their way to them. The first answer
+/// tells, by the cost alone; the primary is then asked to open a window. The increments behind it were
+/// counted with it, and what they took goes back to the window that opens, which is not known yet when they
+/// are answered.
 class LostWindows {
 public:
     /// Without memory it is not noted: what such an increment takes may not go back.

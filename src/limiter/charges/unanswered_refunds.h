@@ -51,7 +51,7 @@ private:
     struct Refund {
         std::string key;
         Debt owed;
-        Doubt why = Doubt::unanswered;
+        Doubt why = Doubt::untold;
     };
     using Refunds = std::map<std::int64_t, Refund>;  // by their numbers
     using Windows = std::unordered_map<WindowId, Refunds, HashOfId>;

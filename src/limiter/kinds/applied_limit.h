@@ -37,10 +37,11 @@ struct Holding {
     };
 
     Kind kind = Kind::nothing;
-    std::int64_t cost = 0;  ///< charged already, or spent of tokens
+    std::int64_t cost = 0;  ///< charged already, or spent of tokens; in flight: the request's
     Ticket ticket = 0;      ///< the window of this machine that counts it
     Millis reset = 0;       ///< end of the window in Redis that counts it, or when the bucket was to be full
     BucketReceipt receipt{};  ///< for what was taken of a bucket
+    Ticks tokens_end = 0;     ///< when those of a bucket die
 };
 
 /// The result of recall().

@@ -18,7 +18,7 @@ public:
     bool gives_way(const Fetch& open, const Demand& more) const noexcept override;
     bool is_old(const Fetch& fetch) const noexcept override;
     void size_up(Fetches& of, Fetch& fetch, bool batched) const noexcept override;
-    bool may_go_ahead(const Fetch& fetch) const noexcept override { return fetch.batch; }
+    bool may_go_ahead(const Fetch& fetch) const noexcept override { return fetch.is_counted; }
     void end(Fetches& of, const Fetch& fetch) const noexcept override;
     void hand_out(Fetches& of, Fetch& fetch, std::int64_t granted,
                   const Window& answer) const noexcept override;
@@ -41,7 +41,7 @@ bool hand_out_here(Fetches& of, const Fetch& fetch, std::int64_t granted, const 
     sharing.end = end;
     return of.zone().windows().update(fetch.demand.id, now, [&](BucketRecord& record) {
         learn_bucket(record, fetch.demand.fill, now, answer.used);
-        if (fetch.batch) {
+        if (fetch.is_counted) {
             end_batch(record, fetch.asked, terms);
         }
         std::int64_t pool = alive(record, terms) + granted;
@@ -73,7 +73,7 @@ void BucketBatches::size_up(Fetches& of, Fetch& fetch, bool batched) const noexc
     const std::int64_t least = std::max<std::int64_t>(1, demand.want);
     const TokenTerms terms = terms_of(of, fetch);
     std::int64_t size = 0;
-    fetch.batch = false;
+    fetch.is_counted = false;
     fetch.asked = terms.now;
     fetch.parts = 1;
     // Without room nothing can be kept.
@@ -82,14 +82,14 @@ void BucketBatches::size_up(Fetches& of, Fetch& fetch, bool batched) const noexc
             return;
         }
         size = begin_batch(record, terms, ahead);
-        fetch.batch = size != 0;
-        size = fetch.batch || ahead ? size : size_beside(record, terms);
+        fetch.is_counted = size != 0;
+        size = fetch.is_counted || ahead ? size : size_beside(record, terms);
         if (record.reset == 0) {
             expect_bucket(record, now + demand.life);
         }
     });
     if (demand.fixed()) {
-        size = fetch.batch ? demand.batch : std::min(size, demand.batch);
+        size = fetch.is_counted ? demand.batch : std::min(size, demand.batch);
     }
     // Tokens that cannot be noted cannot be given back.
     const bool can_go_back = size > least && fetch.key.size() <= DebtRecord::max_key &&
@@ -104,7 +104,7 @@ void BucketBatches::size_up(Fetches& of, Fetch& fetch, bool batched) const noexc
 }
 
 void BucketBatches::end(Fetches& of, const Fetch& fetch) const noexcept {
-    if (fetch.batch) {
+    if (fetch.is_counted) {
         of.zone().windows().change(fetch.demand.id, [&](BucketRecord& record) {
             end_batch(record, fetch.asked, terms_of(of, fetch));
         });

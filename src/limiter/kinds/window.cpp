@@ -107,12 +107,10 @@ Recalled confirm_or_reject(AppliedLimit& applied, const WindowRecord& record, st
     return applied.doubtful ? Recalled::nothing : reject_by(applied, record, need);
 }
 
-std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
-                                        Millis now) noexcept {
+Entered enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness, Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
-    std::optional<WindowRecord> known;
+    Entered entered;
     bool full = false;
-    applied.open = false;
     applied.zone->windows().change(applied.id, [&](WindowRecord& record) {
         if (!is_open(record, terms.rate.period, now)) {
             return;
@@ -120,16 +118,16 @@ std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entr
         applied.known_reset = record.reset;
         if (freshness == 0 || !may_stand_for_check(record, terms, freshness) ||
             !let_in(applied, record, terms, entry)) {
-            known = record;
+            entered.known = record;
             return;
         }
-        applied.open = true;
+        entered.admitted = true;
         full = hold_cost(applied, record, entry);
     });
     if (full) {
         note_used_up(applied, now);
     }
-    return known;
+    return entered;
 }
 
 Admission enter_window(AppliedLimit& applied, const Entry& entry, const Word& word, Millis now) noexcept {

@@ -76,11 +76,15 @@ struct Entry {
     Holding::Kind kind;
 };
 
+/// The result of enter_fresh().
+struct Entered {
+    bool admitted = false;
+    std::optional<WindowRecord> known;  ///< the window, if it is open and did not let the request in
+};
+
 /// Lets the request into a window of Redis if the primary's last answer to a charge may stand for a check,
-/// for so many milliseconds, 0: never; the limit is `open` then. Else the record of the window, if that is
-/// open.
-std::optional<WindowRecord> enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness,
-                                        Millis now) noexcept;
+/// for so many milliseconds, 0: never.
+Entered enter_fresh(AppliedLimit& applied, const Entry& entry, Millis freshness, Millis now) noexcept;
 
 /// Takes in the word, and lets the request in if there is room. Unless `unchecked`, for want of room in the
 /// memory, the verdict gets the window as known here, without this request.

@@ -80,7 +80,7 @@ public:
     std::int64_t unclaimed = 0;  // tokens that are for no seat yet
     bool ahead = false;          // it is sent also if no request waits for it
     std::uint32_t pace = 0;      // of a window's batches, as core/machine/windows/tokens.h has it
-    bool batch = false;          // the bucket's record says that it is on its way
+    bool is_counted = false;     // the bucket's record counts it as on its way
     std::uint32_t events = 0;    // the record's, when this began
     Millis known = 0;            // and the end of its window; 0: it had none
     Ticks asked = 0;             // its grant is not older than this

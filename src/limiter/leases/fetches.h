@@ -62,7 +62,7 @@ public:
     /// was granted. It has none while one with a number is under way, perhaps to a former primary.
     void number_batch(Fetch& fetch) noexcept;
 
-    /// No request takes a seat in it any more, and it is not under way.
+    /// No more request takes a seat in it, and its number, if it has one, is free again.
     void close(Fetch& fetch) noexcept;
 
     /// Tells the requests: each gets the window shown(tokens), those that are served first; or takes another

@@ -82,9 +82,8 @@ bool Hoard::note(std::string_view key, const Demand& demand, Millis reset, std::
 }
 
 Hoard::Left Hoard::end(const Noted& seen, bool all) noexcept {
-    const Left left = look_at_bucket(seen, all);
-    if (left != Left::nothing) {
-        return left;
+    if (const auto left = look_at_bucket(seen, all)) {
+        return *left;
     }
     std::int64_t lost = 0;
     zone_.windows().change(note_id_of(seen.id), [&](WindowRecord& record) {
@@ -98,9 +97,8 @@ Hoard::Left Hoard::end(const Noted& seen, bool all) noexcept {
 }
 
 bool Hoard::look(const Noted& seen, bool all, Millis now) noexcept {
-    const Left left = look_at_bucket(seen, all);
-    if (left != Left::nothing) {
-        return left == Left::refund;
+    if (const auto left = look_at_bucket(seen, all)) {
+        return *left == Left::refund;
     }
     if (!all && !nodes_.primary().usable()) {
         return false;  // while it is away, tokens are all that there is
@@ -196,11 +194,12 @@ bool Hoard::note(std::string_view key, const Demand& demand, Ticks end) noexcept
     });
 }
 
-/// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted.
-Hoard::Left Hoard::look_at_bucket(const Noted& seen, bool all) noexcept {
+/// Gives back what is dead of a bucket's noted tokens, or `all` of them; what is not stays noted. None where
+/// the note is not of a bucket.
+std::optional<Hoard::Left> Hoard::look_at_bucket(const Noted& seen, bool all) noexcept {
     const auto note = zone_.debts().find(seen.id);
     if (!note || note->kind != DebtKind::bucket_tokens || note->reset != seen.reset) {
-        return Left::nothing;
+        return std::nullopt;
     }
     Demand of;
     of.id = window_id_of(seen.id, *note);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/bucket/bucket_tokens.h"
@@ -68,7 +69,7 @@ public:
     bool look(const Noted& seen, bool all, Millis now) noexcept;
 
 private:
-    Left look_at_bucket(const Noted& seen, bool all) noexcept;
+    std::optional<Left> look_at_bucket(const Noted& seen, bool all) noexcept;
 
     const Routes& routes_;
     const Route route_;

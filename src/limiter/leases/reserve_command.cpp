@@ -16,7 +16,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     number = 0;
     wanted_before = 0;
     charges = &of;
-    why = Doubt::unanswered;
+    why = Doubt::untold;
     begin_by_digest();
 }
 
@@ -63,7 +63,7 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept
 
 Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* reply) noexcept {
     const bool former = delivery == Delivery::answered && !node.is_primary();
-    why = former ? Doubt::answered_by_former : Doubt::unanswered;
+    why = former ? Doubt::answered_by_former : Doubt::untold;
     if (!former) {
         const bool doubtful = delivery == Delivery::answered && stored_without_expiry(*reply);
         if (doubtful) {

@@ -48,10 +48,10 @@ protected:
     std::int64_t wanted_before = 0;  // tokens asked for under this number already
     Charges* charges = nullptr;
     std::string key;
-    Demand demand;                  // `want` and `least` as they are sent
-    std::int64_t parts = 1;         // the script grants at most one of this many parts of what is left
-    std::int64_t back = 0;          // goes back first, to the window that is open
-    Doubt why = Doubt::unanswered;  // where it is in doubt
+    Demand demand;              // `want` and `least` as they are sent
+    std::int64_t parts = 1;     // the script grants at most one of this many parts of what is left
+    std::int64_t back = 0;      // goes back first, to the window that is open
+    Doubt why = Doubt::untold;  // where it is in doubt
 
 private:
     Millis sent_at_ = 0;

@@ -24,7 +24,7 @@ struct UnansweredBatch {
     Route route = 0;
     std::string key;
     Demand demand;
-    Doubt why = Doubt::unanswered;
+    Doubt why = Doubt::untold;
 };
 
 /// Those of one store and worker, one of a window at most: the next batch of that window is asked for under

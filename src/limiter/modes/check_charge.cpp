@@ -70,8 +70,9 @@ protected:
     /// Decides from memory what it can. The primary's last answer to a charge may stand for a check for so
     /// many milliseconds; 0: it may not.
     static Recalled recall_within(AppliedLimit& applied, Millis freshness, Millis now) noexcept {
-        const auto known = enter_fresh(applied, entry, freshness, now);
-        if (applied.open) {
+        const auto [admitted, known] = enter_fresh(applied, entry, freshness, now);
+        applied.open = admitted;
+        if (admitted) {
             return Recalled::admitted;
         }
         if (!known || !is_full(applied, *known, need)) {

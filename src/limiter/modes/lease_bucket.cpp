@@ -23,7 +23,7 @@ bool leases(const AppliedLimit& applied) noexcept {
 }
 
 void hold_bucket_tokens(AppliedLimit& applied, std::int64_t tokens, Ticks end) noexcept {
-    applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, end, 0};
+    applied.holding = {tokens != 0 ? Holding::Kind::tokens : Holding::Kind::nothing, tokens, 0, 0, {}, end};
 }
 
 bool has_needed(const AppliedLimit& applied, const BucketRecord& record) noexcept {
@@ -125,10 +125,10 @@ void LeaseBucket::settle(AppliedLimit& applied, std::int64_t due, Millis now) co
     if (holding.kind != Holding::Kind::tokens) {
         leave_memory(applied, holding, now);
         // The grant counts although the request did not wait for it, or another limit refused it.
-        holding = {Holding::Kind::tokens, applied.take_granted(), seat->tokens_end(), 0};
+        holding = {Holding::Kind::tokens, applied.take_granted(), 0, 0, {}, seat->tokens_end()};
     }
     if (due < holding.cost) {
-        const Dying unspent{holding.cost - due, holding.ticket};
+        const Dying unspent{holding.cost - due, holding.tokens_end};
         applied.shard().hoard().give_back(applied.key, applied.demand, unspent);
     }
     count_spent(applied, std::min(due, holding.cost));

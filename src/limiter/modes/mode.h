@@ -30,7 +30,8 @@ public:
         return false;
     }
 
-    /// Looks at what this machine remembers. Where that decides, the verdict gets the window.
+    /// Looks at what this machine remembers. Where that decides, the verdict gets the window. Called again
+    /// when the store was asked and failed: it may admit then, and begins no question.
     virtual Recalled recall(AppliedLimit& /*applied*/, Millis /*now*/) const noexcept {
         return Recalled::nothing;
     }

@@ -22,9 +22,8 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     // Without room the charge goes by what the check found.
     std::int64_t lost = 0;  // tokens of a window that has ended
     (void)applied.zone->windows().update(applied.id, now, [&](WindowRecord& record) {
-        // The check's answer decides: a window without a sound reset is left to the script, which opens it
-        // anew. So is one that a refund may have emptied and deleted, in modes that give back: an increment
-        // would make a key without a reset, and the next script would not count it.
+        // A plain increment goes only to a window that the store has called open, and that no refund can have
+        // emptied and deleted: it would make a key without a reset, which the next script would not count.
         const bool stays = record.lasting || charge.owed.only_grows;
         // And the script alone stops a count that is too great.
         charge.open = applied.open && stays && record.confirmed && record.used < most_used - cost &&

@@ -42,7 +42,7 @@ void AwaitedRefundCommand::answered(Node& node, Delivery delivery, const Reply* 
     if (delivery == Delivery::unsent || (former && reply->is_error())) {
         end(no_primary, false);
     } else if (delivery == Delivery::in_doubt || former) {
-        charges->doubt_given_back(what, former ? Doubt::answered_by_former : Doubt::unanswered);
+        charges->doubt_given_back(what, former ? Doubt::answered_by_former : Doubt::untold);
         end(no_answer, true);
     } else {
         bool in_doubt = false;
@@ -59,7 +59,7 @@ const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_
     if (fault != Fault::none) {
         in_doubt = fault == Fault::malformed;
         if (in_doubt) {
-            charges->doubt_given_back(what, Doubt::unanswered);
+            charges->doubt_given_back(what, Doubt::untold);
         }
         const Blame blame = node.blame(fault, name(), reply, Access::write);
         if (blame == Blame::writes && fault != Fault::noperm) {

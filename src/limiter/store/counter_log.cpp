@@ -161,12 +161,10 @@ void write(const char* store, Millis zone_made, const CounterLine& line, Counter
              text.c_str());
 }
 
-/// Windows whose charges wait for this shard: in the zone, or in this worker for want of room there.
+/// Windows whose charges wait for this shard.
 std::uint64_t waiting_for(const StoreConf& store, std::size_t shard) noexcept {
-    return store.live != nullptr && !store.routes.has_slots()
-               ? store.live->shards()[shard]->charges().waiting()
-               : count_waiting(store.zone->debt_counts(), store.routes, static_cast<Route>(shard),
-                               Routes::all_parts);
+    return count_waiting(store.zone->debt_counts(), store.routes, static_cast<Route>(shard),
+                         Routes::all_parts);
 }
 
 /// `others` collects what has no counters of its own.

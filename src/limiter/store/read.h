@@ -29,8 +29,8 @@ public:
 
     /// `key`, the window's Redis key, stays valid while it waits. A bucket is read as the instant when it is
     /// full, as bucket_account.h has it, and slots by held(). A penalty is read as a window that ends when
-    /// the penalty does; {0, 0}: none runs. Both are questions to the primary alone: the clocks of replicas
-    /// differ, and only the primary runs scripts.
+    /// the penalty does; {0, 0}: none runs. Buckets, with their penalties, and slots are asked of the primary
+    /// alone, as the clocks of replicas differ and only the primary runs scripts.
     void start(Shard& shard, std::string_view key, From from, Owner& owner, const ReadAs& as = {}) noexcept;
 
     /// Answers that come after the end of the wait, to the reads that start from now on, are remembered

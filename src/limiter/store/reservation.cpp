@@ -23,6 +23,21 @@ namespace rate_limit {
 /// bucket is full, the script lets it live on.
 class ReservationCommand final : public ReserveCommand {
 public:
+    /// Null without memory.
+    static ReservationCommand* take(std::string_view key, const Demand& demand, Charges& charges) noexcept {
+        ReservationCommand* command = nullptr;
+        try {
+            command = &FreeList<ReservationCommand>::common().take();
+            command->begin(key, demand, charges);
+            return command;
+        } catch (...) {
+            if (command != nullptr) {
+                FreeList<ReservationCommand>::common().put_back(*command);
+            }
+            return nullptr;
+        }
+    }
+
     bool wanted() const noexcept override { return reservation != nullptr || mends(); }
     void answered(Node& from, Delivery delivery, const Reply* reply) noexcept override;
 
@@ -370,26 +385,22 @@ void Reservation::start(Shard& shard, std::string_view key, const Demand& demand
     const Step plain = demand.of_bucket() ? Step::take : Step::increment;
     const Step step = demand.open_until != 0 ? plain : Step::script;
     const std::int64_t under_way = step == Step::take ? demand.want : 0;
-    if (node == nullptr) {
-        shard.charges().end_plain(demand.id, under_way);
-        end(no_primary);
+    command_ = node != nullptr ? ReservationCommand::take(key, demand, shard.charges()) : nullptr;
+    if (command_ == nullptr) {
+        if (under_way != 0) {
+            shard.charges().end_plain(demand.id, under_way);
+        }
+        end(node == nullptr ? no_primary : "no memory");
         return;
     }
-    try {
-        ReservationCommand& command = FreeList<ReservationCommand>::common().take();
-        command.begin(key, demand, shard.charges());
-        command.reservation = this;
-        command.owed.reset();
-        command.sent = false;
-        command.under_way_ = under_way;
-        command.to_ = node;
-        command.step_ = step;
-        command_ = &command;
-        command.charges->go_before(demand.id);
-        node->submit(command);
-    } catch (...) {
-        end("no memory");
-    }
+    command_->reservation = this;
+    command_->owed.reset();
+    command_->sent = false;
+    command_->under_way_ = under_way;
+    command_->to_ = node;
+    command_->step_ = step;
+    command_->charges->go_before(demand.id);
+    node->submit(*command_);
 }
 
 bool Reservation::unsettled() const noexcept {

@@ -96,7 +96,7 @@ void Store::on_topology(const Topology& topology) noexcept {
     }
 }
 
-/// Charges that came before the first map wait where slots are that nobody serves.
+/// Commands that came before the first map wait where slots are that nobody serves.
 void Store::place_waiting() noexcept {
     shards_.front()->nodes().hand_over([this](const Command& waiting) -> Node& {
         const std::string_view key = waiting.window_key();

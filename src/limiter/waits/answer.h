@@ -98,7 +98,8 @@ public:
     /// The grant, once; then 0.
     std::int64_t take_granted() noexcept { return std::exchange(granted_, 0); }
 
-    /// It was sent, and the connection ended before the answer.
+    /// It was sent, and nobody knows whether it counts: no answer came, or one of a former primary, or one
+    /// that says so.
     bool in_doubt() const noexcept { return in_doubt_; }
 
 protected:

@@ -35,7 +35,7 @@ struct [[gnu::may_alias]] WindowRecord {
     /// 2^20. If it has changed since a question was sent, the answer may be outdated.
     std::uint64_t events : 20;
 
-    bool answered : 1;  ///< `asked` is when the primary last answered a charge to this window
+    bool answered : 1;  ///< the primary has answered a charge to this window, at asked_or_told
 
     /// How many answers of the primary in a row said what this record said already. Stays at
     /// max_same_answers.
@@ -49,8 +49,9 @@ struct [[gnu::may_alias]] WindowRecord {
 
     bool lasting : 1;  ///< a charge reserved in this window is settled: no refund can empty it
 
-    /// When the primary was last asked about the window, or for tokens: the low half of Millis.
-    std::uint32_t asked;
+    /// When the primary was last asked about the window, or for tokens, or answered a charge; or, of a window
+    /// in another region, when a node there last told as much as is known: the low half of Millis.
+    std::uint32_t asked_or_told;
 
     /// When a charge was last sent or answered, or tokens were granted: the low half of Millis.
     std::uint32_t changed;

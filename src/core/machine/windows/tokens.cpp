@@ -188,14 +188,14 @@ std::uint32_t next_pace(std::uint32_t pace, Millis ago, const Rate& rate) noexce
 
 std::int64_t begin_fetch(WindowRecord& record, const Terms& terms, std::uint32_t pace) noexcept {
     const bool open = is_open(record, terms.rate.period, terms.now);
-    const Millis ago = since(record.asked, terms.now);
+    const Millis ago = since(record.asked_or_told, terms.now);
     if (ago >= (record.pace > single_pace ? 2 * cold_after : cold_after)) {
         record.pace = 0;
     } else if (open && record.confirmed && wanted(record, terms.rate.limit) < largest_batch(record, terms)) {
         record.pace = next_pace(record.pace, ago, terms.rate);
     }
     record.pace = open ? record.pace : std::max<std::uint32_t>(record.pace, pace);
-    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.asked_or_told = static_cast<std::uint32_t>(terms.now);
     record.answered = false;
     record.fetching = open;
     const std::int64_t size = batch_size(record, terms);
@@ -204,7 +204,7 @@ std::int64_t begin_fetch(WindowRecord& record, const Terms& terms, std::uint32_t
 
 bool reserve_alone(WindowRecord& record, const Terms& terms, std::int64_t cost) noexcept {
     WindowRecord asked = record;
-    const Millis ago = since(record.asked, terms.now);
+    const Millis ago = since(record.asked_or_told, terms.now);
     if (!is_open(record, terms.rate.period, terms.now) || ago > terms.rate.period * 1000 / known_for ||
         begin_fetch(asked, terms) > cost) {
         return false;
@@ -222,7 +222,7 @@ bool grant(WindowRecord& record, const Terms& terms, const Window& answer, std::
            const Question& question) noexcept {
     end_fetch(record);
     replace(record, terms, answer, question);
-    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.asked_or_told = static_cast<std::uint32_t>(terms.now);
     record.events = record.events + 1;  // an answer to an earlier question may be older than this one
     if (!is_open(record, terms.rate.period, terms.now) || record.reset != answer.reset) {
         return false;

@@ -211,12 +211,12 @@ void learn_elsewhere(WindowRecord& record, const Terms& terms, const Window& ans
     const Window told = window_elsewhere(record, terms, answer);
     if (told.used >= record.used || !open) {
         learn(record, terms, told);
-    } else if (since(record.asked, terms.now) > most_lag) {
+    } else if (since(record.asked_or_told, terms.now) > most_lag) {
         set_window(record, told.used, told.reset);
     } else {
         return;
     }
-    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.asked_or_told = static_cast<std::uint32_t>(terms.now);
     record.answered = true;
 }
 
@@ -243,7 +243,7 @@ void confirm(WindowRecord& record, const Receipt& receipt, std::uint64_t charges
         merge(record, answer, known);
     }
     if (record.reset == answer.reset) {
-        record.asked = static_cast<std::uint32_t>(now);
+        record.asked_or_told = static_cast<std::uint32_t>(now);
         record.answered = true;
     }
 }
@@ -268,12 +268,12 @@ bool may_stand_for_check(const WindowRecord& record, const Terms& terms, Millis 
 }
 
 bool is_fresh(const WindowRecord& record, Millis freshness, Millis now) noexcept {
-    return record.answered && since(record.asked, now) <= freshness;
+    return record.answered && since(record.asked_or_told, now) <= freshness;
 }
 
 bool was_told(const WindowRecord& record, Millis now) noexcept {
     constexpr Millis second = 1000;
-    const bool answered = record.answered && since(record.asked, now) < second;
+    const bool answered = record.answered && since(record.asked_or_told, now) < second;
     const bool granted =
         at_hand(record) != 0 && record.unanswered == 0 && since(record.changed, now) < second;
     return record.confirmed && (answered || granted);
@@ -319,7 +319,7 @@ void take_given_back(WindowRecord& record, const Terms& terms, const Window& ans
     }
     set_window(record, add_used(answer.used, waiting), answer.reset);
     set_limit(record, terms.rate.limit);
-    record.asked = static_cast<std::uint32_t>(terms.now);
+    record.asked_or_told = static_cast<std::uint32_t>(terms.now);
     record.answered = true;
 }
 
@@ -357,10 +357,10 @@ bool is_on_its_way(WindowRecord& record, Millis now, Millis patience) noexcept {
 }
 
 bool may_ask(WindowRecord& record, Millis now) noexcept {
-    if (since(record.asked, now) < ask_again.at(record.same_answers)) {
+    if (since(record.asked_or_told, now) < ask_again.at(record.same_answers)) {
         return false;
     }
-    record.asked = static_cast<std::uint32_t>(now);
+    record.asked_or_told = static_cast<std::uint32_t>(now);
     record.answered = false;
     return true;
 }

@@ -17,7 +17,7 @@ struct Demand {
     WindowId id;  ///< identifies the window in the memory of this machine
     Rate rate;
     WindowKind window_kind = WindowKind::first;
-    std::int64_t want = 0;
+    std::int64_t want = 0;   ///< at most; requests, or tokens of a bucket
     std::int64_t least = 0;  ///< if only less than this is left, nothing is granted
     Millis open_until = 0;   ///< the window is known to be open until then, or the bucket to be stored, with
                              ///< room for a plain command; 0: it is not
