@@ -223,15 +223,22 @@ std::optional<Micros> FarTruths::longest_read(std::size_t machine, std::size_t s
 /// A read of one limit takes so long at most; 0: it has asked nobody.
 std::optional<Micros> FarTruths::longest_read(const AppliedLimit& applied, std::size_t machine,
                                               Micros begun) {
+    const bool asks_penalty = applied.penalty != nullptr && applied.penalty->asked;
+    if (asks_penalty && applied.read_as().nodes() != ReadAs::From::any_node) {
+        return std::nullopt;  // that of a bucket is asked of the primary
+    }
     if (applied.limit.local || std::holds_alternative<std::monostate>(applied.asked)) {
-        return 0;
+        return asks_penalty ? longest_read_of_key(applied, machine, begun) : 0;
     }
     const bool reads = std::holds_alternative<Read>(applied.asked) &&
                        std::string_view(applied.limit.mode->name) == "check_charge" && !applied.bucket &&
                        applied.recalled != Recalled::to_confirm;
-    if (!reads) {
-        return std::nullopt;
-    }
+    return reads ? longest_read_of_key(applied, machine, begun) : std::nullopt;
+}
+
+/// A read of its key from any node takes so long at most.
+std::optional<Micros> FarTruths::longest_read_of_key(const AppliedLimit& applied, std::size_t machine,
+                                                     Micros begun) {
     const StoreSetup& store = plan_.servers.stores.front();
     if (!store.seeds.empty()) {
         std::optional<Micros> longest = 0;

@@ -91,6 +91,7 @@ private:
     std::optional<Micros> longest_read(std::size_t machine, std::size_t set, Micros begun);
     std::optional<Micros> longest_read(const ClientRequest& request, Micros begun);
     std::optional<Micros> longest_read(const AppliedLimit& applied, std::size_t machine, Micros begun);
+    std::optional<Micros> longest_read_of_key(const AppliedLimit& applied, std::size_t machine, Micros begun);
 
     const Events& events_;
     const Plan& plan_;
