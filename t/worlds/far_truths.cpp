@@ -181,8 +181,10 @@ bool FarTruths::knows(std::size_t machine, std::size_t server, Micros begun) {
     }
     const Met& met = meet(server);
     const Micros started = started_.at(Loop::current().pid());
-    if (met.knew_it_dead || std::max(state.since, state.certain) <= started) {
-        return true;  // it was tried again since then; or it was so when the worker started
+    // Since then it was tried again; what a worker measures as it stands still is another thing.
+    const bool tried_again = met.knew_it_dead && reach_.ran_since(machine) <= state.since;
+    if (tried_again || std::max(state.since, state.certain) <= started) {
+        return true;  // or it was so when the worker started
     }
     return state.slow ? met.measured_by + back_in <= begun
                       : met.asked + found_out_in + 2 * reach_.round_trip(machine, server) <= begun;
