@@ -83,8 +83,7 @@ FarTruths::Met& FarTruths::meet(std::size_t server) {
     const Micros certain = reach_.state(loop.machine, server).certain;
     if (met.certain != certain) {
         met.certain = certain;
-        met.reads = 0;  // what was measured before may be wrong
-        met.measured_by = Reach::never;
+        begin_looks(met);  // what was measured before may be wrong
     }
     return met;
 }
@@ -105,6 +104,27 @@ FarTruths::Met FarTruths::next(const Met& before, std::size_t server) const {
     return met;
 }
 
+void FarTruths::begin_looks(Met& met) noexcept {
+    met.looked = -second;
+    met.reads = 0;
+    met.looks = 0;
+    met.measured_by = Reach::never;
+}
+
+/// One read in a hundred, at most one a second, looks at one replica that is not read: the one that was
+/// measured longest ago. At least one is read.
+void FarTruths::count_read(Met& met, const Reach::Members& members) const noexcept {
+    constexpr int reads_a_look = 100;
+    if (++met.reads < reads_a_look || events_.now() - met.looked < second) {
+        return;
+    }
+    const std::size_t replicas = members.end - members.first - 1;
+    met.looked = events_.now();
+    met.reads = 0;
+    ++met.looks;
+    met.measured_by = met.looks + 1 == std::max<std::size_t>(replicas, 2) ? met.looked : met.measured_by;
+}
+
 /// Else workers do not know how long an answer takes.
 bool FarTruths::has_exact_clock() const noexcept {
     return plan_.machines.clocks.front().read_before == 0;  // all have the same
@@ -118,13 +138,11 @@ void FarTruths::note_asked(std::size_t server) {
 
 /// There and back and there again within a second is too often, while nothing happens.
 void FarTruths::choose(std::size_t server) {
-    constexpr int reads_a_look = 100;
     const Loop& loop = Loop::current();
     const std::size_t set = reach_.set_of(server);
     const Reach::Members members = reach_.members_of(set);
     for (std::size_t each = members.first; each < members.end; ++each) {
-        Met& met = meet(each);
-        met.measured_by = ++met.reads == reads_a_look ? events_.now() : met.measured_by;
+        count_read(meet(each), members);
     }
     const auto [place, first] = choices_.try_emplace({loop.pid(), set}, Choice{server, {-second, -second}});
     Choice& choice = place->second;

@@ -69,7 +69,9 @@ private:
         bool measured = false;              // it was known how long it takes, when it became as it is
         bool knew_it_dead = false;          // it was found dead before that, and was tried again and again
         Micros asked = Reach::never;        // when it was asked first; another connection may be begun before
-        int reads = 0;                      // of its set
+        Micros looked = -second;            // when a replica of its set was looked at
+        int reads = 0;                      // of its set, since then
+        std::size_t looks = 0;              // so many were looked at
         Micros measured_by = Reach::never;  // by then there were so many that all servers were looked at
     };
 
@@ -82,6 +84,8 @@ private:
     Met& meet(std::size_t server);
     Met next(const Met& before, std::size_t server) const;
     bool has_exact_clock() const noexcept;
+    static void begin_looks(Met& met) noexcept;
+    void count_read(Met& met, const Reach::Members& members) const noexcept;
     void note_asked(std::size_t server);
     void choose(std::size_t server);
     bool is_apart(std::size_t machine, std::size_t one, std::size_t other) const;
