@@ -138,6 +138,32 @@ TEST_F(NearestReplica, GivesWayWhereItIsSilentForLongerThanTheFarOneTakes) {
     EXPECT_GE(reads(far), 12U);
 }
 
+/// One command at a time is measured; the one that waits was sent while another one was.
+TEST_F(NearestReplica, GivesWayWhereItFallsSilentAfterItHasAnsweredWhatWasMeasured) {
+    place(near, 5'000);
+    place(far, 5'000);
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.forget();
+    far.forget();
+    near.handler = [this](const Command& words, ScriptedClient&) {
+        return words[0] == "hmget" && reads(near) > 1 ? hold("gate", hmget(1, reset)) : answer(words);
+    };
+    for (int request = 0; request < 6; ++request) {
+        world.begin("k");
+        world.pass(1);
+    }
+    world.pass(20);  // what it has answered was measured
+    EXPECT_EQ(reads(near), 3U);
+    near.forget();
+    for (int request = 0; request < 10; ++request) {
+        world.begin("k");
+        world.pass(2);
+    }
+    EXPECT_EQ(reads(near), 0U);
+}
+
 /// The far one is asked while its answer still comes before the end of check_timeout.
 TEST_F(NearestReplica, FailsNoRequestWhereItFallsSilentAndTheFarOneTakesMoreThanHalfOfCheckTimeout) {
     world.worker();

@@ -120,9 +120,14 @@ public:
     /// Another line is in use: what is still answered here says nothing of how long the server takes.
     void measure_no_more() noexcept { measuring_ = false; }
 
-    /// For how many microseconds the command by which the server is measured waits at `now`, by TurnClock; 0:
-    /// none does.
-    std::uint64_t measures(std::uint64_t now) const noexcept { return measuring_ ? now - since_ : 0; }
+    /// For how many microseconds, at least, its oldest command has waited at `now`, by TurnClock; 0: none
+    /// waits. That one may be older than the command by which the server is measured: of it the time is known
+    /// to the millisecond.
+    std::uint64_t keeps_waiting(std::uint64_t now) const noexcept {
+        const Msec age = sent_.empty() ? 0 : msec_now() - sent_.head()->sent_;
+        const std::uint64_t at_least = age > 1 ? (age - 1) * 1000 : 0;
+        return std::max(at_least, measuring_ ? now - since_ : 0);
+    }
 
 private:
     enum class Stage : unsigned char {

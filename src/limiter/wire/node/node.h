@@ -102,10 +102,10 @@ public:
     bool gathers() const noexcept { return line_->gathers(); }
 
     /// For how many microseconds it has kept waiting at `now`, by TurnClock: a connection that is being made,
-    /// or the command that it is measured by. 0: nothing waits.
+    /// or the oldest command. 0: nothing waits.
     std::uint64_t keeps_waiting(std::uint64_t now) const noexcept {
         return link_ == Link::connecting || link_ == Link::greeting ? now - connecting_
-                                                                    : line_->measures(now);
+                                                                    : line_->keeps_waiting(now);
     }
 
     /// How many microseconds an answer of it may be expected to take at `now`: as long as its answers have
