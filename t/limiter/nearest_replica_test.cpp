@@ -221,6 +221,24 @@ TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreet) {
     EXPECT_EQ(reads(near), 50U);
 }
 
+/// It was never down: what was lost was its connection alone, and the next one was made in time.
+TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreetOnAnotherConnection) {
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.forget();
+    near.handler = [this](const Command& words, ScriptedClient&) {
+        return words[0] == "ping" ? later(700'000, fallback(words)) : answer(words);
+    };
+    near.drop();
+    EXPECT_TRUE(world.until([this] { return !near.commands("ping").empty(); }));
+    near.handler = handler;
+    world.pass(2'000);
+    EXPECT_EQ(world.logged("does not serve"), 0U);
+    ask_for(1'000, 20);
+    EXPECT_EQ(reads(near), 50U);
+}
+
 TEST_F(NearestReplica, IsReadAgainWithin2sWhereItsLinkWasSilent) {
     world.worker();
     world.pass(500);

@@ -277,7 +277,8 @@ void Node::on_greeted(Line& line) noexcept {
     }
     drop(relief_);
     link_ = link_ == Link::greeting ? Link::open : link_;
-    if (!usable()) {
+    const std::uint64_t took = answer_time_.smoothed().value_or(0);
+    if (!usable() || took > std::uint64_t{1000} * store_.check_timeout) {
         answer_time_.forget();  // its silence says nothing of how long it takes
         line_->greeting().probe();
     }
