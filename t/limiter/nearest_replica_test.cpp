@@ -315,6 +315,24 @@ TEST_F(NearestReplica, GivesWayWhereNoNewConnectionIsMade) {
     EXPECT_EQ(world.logged("could not be checked"), 0U);
 }
 
+/// Nobody waits for a connection where another one is about as near.
+TEST_F(NearestReplica, LeavesItsReadsToOneThatIsAsNearUntilItIsConnectedAgain) {
+    place(near, 20'000);
+    place(far, 20'000);
+    world.worker();
+    world.pass(500);
+    ask_for(500);
+    near.drop();
+    world.pass(30);  // its end comes
+    for (int request = 0; request < 40; ++request) {
+        const ClientRequest& asking = world.begin("k");
+        world.pass(50);
+        EXPECT_LE(asking.waited(), 41U);
+    }
+    ask_for(1'000);
+    EXPECT_NEAR(static_cast<double>(reads(near)), 100, 10);
+}
+
 /// Two that are about as near take turns as the bound falls between them; each keeps its part for a second.
 TEST_F(NearestReplica, NeverChangesMoreThanOnceASecond) {
     world.worker();

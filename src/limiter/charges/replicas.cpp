@@ -50,7 +50,8 @@ Node* Replicas::choose(std::size_t turn, const Node* const* asked, std::size_t c
         find_near(now);
     }
     look_at_far(now);
-    Node* const node = least_loaded(near_, Fitness::usable, turn, asked, count);
+    Node* node = least_loaded(near_, Fitness::ready, turn, asked, count);
+    node = node != nullptr ? node : least_loaded(near_, Fitness::usable, turn, asked, count);
     return node != nullptr && std::max(node->takes(now).value_or(0), node->keeps_waiting(now)) <= near_bound_
                ? node
                : choose_quickest(turn, asked, count, now);
@@ -99,7 +100,7 @@ bool Replicas::is_near(const Node& node) const noexcept {
     return std::find(near_.begin(), near_.end(), &node) != near_.end();
 }
 
-/// The one that was measured longest ago.
+/// The one that was measured longest ago; also a near one without a connection, which no read would make.
 void Replicas::look_at_far(std::uint64_t now) noexcept {
     constexpr unsigned reads_a_look = 100;
     if (++reads_ < reads_a_look || now - looked_ < second) {
@@ -110,7 +111,7 @@ void Replicas::look_at_far(std::uint64_t now) noexcept {
     Node* oldest = nullptr;
     for (Node* node : all_) {
         const bool older = oldest == nullptr || node->answer_time().added() < oldest->answer_time().added();
-        oldest = older && node->usable() && !is_near(*node) ? node : oldest;
+        oldest = older && node->usable() && (!is_near(*node) || node->idle()) ? node : oldest;
     }
     if (oldest != nullptr) {
         oldest->look();

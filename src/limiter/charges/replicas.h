@@ -50,7 +50,8 @@ public:
     /// A node has become usable, or is so no longer.
     void find_near_again() noexcept { is_found_ = false; }
 
-    /// A usable replica not yet `asked`, or null: of the near ones the least_loaded(); else the quickest.
+    /// A usable replica not yet `asked`, or null: of the near ones the least_loaded(), those that are
+    /// connected first; else the quickest.
     Node* choose(std::size_t turn, const Node* const* asked, std::size_t count) noexcept;
 
     /// A usable one not yet `asked`, whether it answers reads or not: the least_loaded(). Null: there is
