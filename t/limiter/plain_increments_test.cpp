@@ -38,6 +38,7 @@ protected:
     std::int64_t count = 0;       // answers an increment
     bool repairs = true;          // else that script is refused
     bool grants = true;           // else the script does not
+    bool forgets = false;         // the script is not known, which is told at `gate`
     Millis reset_in = 1'800'000;  // the window's end, from the begin of the world on
 
     Scenario world{{"default", "100r/h", "charge_refund"}};
@@ -63,8 +64,11 @@ private:
         if (words[0] == "hincrby") {
             return integer(count);
         }
-        if (words[0] != "evalsha") {
+        if (words[0] != "evalsha" && words[0] != "eval") {
             return fallback(words);
+        }
+        if (words[0] == "evalsha" && forgets) {
+            return hold("gate", error("NOSCRIPT No matching script."));
         }
         if (words.size() == 7 && !repairs) {
             return error("ERR out of order");
@@ -99,6 +103,23 @@ TEST_F(PlainIncrements, GoBackWhereTheyAreAboveTheLimit) {
     count = 101;
     used = 96;
     EXPECT_EQ(sends(4), "PASSED 100, +4, 9 back 4 here");
+}
+
+/// A window that has opened meanwhile has nothing of it.
+TEST_F(PlainIncrements, GoBackToTheSameWindowHoweverLateTheScriptIsSentAgain) {
+    sends(5);
+    count = 101;
+    used = 96;
+    forgets = true;
+    primary.forget();
+    ClientRequest& request = world.begin({"k", 4});
+    world.pass(3'000);
+    primary.release("gate");
+    EXPECT_TRUE(world.until([&] { return primary.writes().size() == 3; }));
+    ASSERT_EQ(primary.writes()[1].size(), 13U);
+    ASSERT_EQ(primary.writes()[2].size(), 13U);
+    EXPECT_EQ(primary.writes()[2][12], primary.writes()[1][12]);
+    request.abort();
 }
 
 TEST_F(PlainIncrements, MayBeRefusedByTheScript) {

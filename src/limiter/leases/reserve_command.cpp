@@ -13,6 +13,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     demand = what;
     parts = 1;
     back = 0;
+    back_to = 0;
     number = 0;
     wanted_before = 0;
     charges = &of;
@@ -24,13 +25,7 @@ std::string_view ReserveCommand::write(CommandWriter& writer) {
     sent_at_ = now_millis();
     asked_ = steady_nanos();
     const Opening opening = opening_at(sent_at_);
-    const Wanted wanted{demand.rate.limit,
-                        demand.want,
-                        demand.least,
-                        parts,
-                        back,
-                        std::max(demand.open_until, opening.proposed),
-                        {{}, number}};
+    const Wanted wanted{demand.rate.limit, demand.want, demand.least, parts, back, back_to, {{}, number}};
     return rate_limit::write(writer, opening, demand, wanted, with_text());
 }
 

@@ -50,7 +50,8 @@ protected:
     std::string key;
     Demand demand;              // `want` and `least` as they are sent
     std::int64_t parts = 1;     // the script grants at most one of this many parts of what is left
-    std::int64_t back = 0;      // goes back first, to the window that is open
+    std::int64_t back = 0;      // goes back first, to the window that is open,
+    Millis back_to = 0;         // if that ends then, or before
     Doubt why = Doubt::untold;  // where it is in doubt
 
 private:

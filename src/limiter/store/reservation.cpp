@@ -209,6 +209,8 @@ bool ReservationCommand::counted(Node& from, const Reply& reply) noexcept {
             charges->begin_anew(demand.id, demand.open_until);
         }
         back = above ? demand.want : 0;
+        // It was counted by now: a window that opens later has nothing of it, however often this is sent.
+        back_to = std::max(demand.open_until, opening_at(now_millis()).proposed);
         step_ = above ? Step::script : Step::repair;
     }
     from.submit(*this);
