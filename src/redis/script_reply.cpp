@@ -153,10 +153,11 @@ Fault read_taking(const Reply& reply, const Taking& taking, Nanos& missing, bool
     if (after >= 0) {
         return Fault::none;
     }
-    missing = after - sign - taking.latest;
-    if (!taking.filling && missing - taking.cost != reply.values[0].integer) {
+    const Nanos left = after - sign - taking.latest;
+    if (!taking.filling && left - taking.cost != reply.values[0].integer) {
         return Fault::malformed;
     }
+    missing = left;
     stored = true;
     return Fault::none;
 }

@@ -234,7 +234,7 @@ bool ReservationCommand::took(Node& from, const Reply& reply) noexcept {
     } else {
         took_write(from);
         taken_ = receipt_of(taking_, missing, demand.returned);
-        left_ = full_after(missing, now_millis());
+        left_ = fits ? full_after(missing, now_millis()) : Window{};
         // It goes back by its mark alone, which is worth nothing where the script has cut off what is too far
         // away to be a bucket's: this cost was a part of that.
         back = stored && !fits ? demand.want : 0;
