@@ -122,7 +122,9 @@ Admission ChargeRefund::admit(AppliedLimit& applied, Millis now) const noexcept 
         note_used_up(applied, now);
     }
     applied.open = is_open(answer, terms.rate.period, now);
-    show(applied, applied.open ? Window{answer.used - granted, answer.reset} : Window{0, terms.proposed});
+    // What has refused the request is shown, also where it ended while the answer was on its way.
+    const bool shown = applied.open || (!admitted && answer.reset != 0);
+    show(applied, shown ? Window{answer.used - granted, answer.reset} : Window{0, terms.proposed});
     if (!admitted) {
         return Admission::refused;
     }
