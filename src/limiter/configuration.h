@@ -99,7 +99,8 @@ struct Limit {
 
     Enforced enforced;
 
-    Millis penalty;  // so long a key stays rejected; 0: as long as nothing is left
+    Millis penalty;           // so long a key stays rejected; 0: as long as nothing is left
+    mutable bool keeps_keys;  // a limit of its name has penalties, which live on in the keys of its windows
 
     bool reserves;  // an estimate is charged before the request, where its mode charges then
 

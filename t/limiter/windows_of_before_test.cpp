@@ -172,6 +172,36 @@ TEST(AWindowOfBefore, IsNotChargedWhereRequestsEndLater) {
     }
 }
 
+/// A penalty, or an operator's end of one, keeps the key of a window for longer than a new primary is new.
+TEST(AWindowThatAPenaltyKeeps, IsNotChargedForTheOneThatIsOpen) {
+    for (const char* mode : {"check_charge", "charge_refund"}) {
+        SCOPED_TRACE(mode);
+        OneMachine world({"default", "20r/20s", mode}, 1'000);
+        world.setup.limits.front().penalty = 60'000;
+        constexpr const char* kept = "rl:default/20:k";
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(50);
+        Value before = *world.primary.server().databases().front().find(kept);
+        std::get<Hash>(before.content).set("until", "0");
+        before.expires = world.at() + 120'000;
+        world.pass(20'050);
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        EXPECT_EQ(world.ask("k"), "PASSED");
+        world.pass(20);
+        ASSERT_EQ(world.primary.used(kept), 2);
+        world.primary.server().databases().front().make(kept) = before;
+        world.primary.kill(true);
+        world.primary.start();
+        world.pass(2'200);
+        for (int i = 0; i < 8; ++i) {
+            EXPECT_EQ(world.ask("k"), "PASSED");
+            world.pass(50);
+        }
+        EXPECT_EQ(world.primary.used(kept), 8);
+        EXPECT_GT(world.primary.window(kept).reset, world.at());
+    }
+}
+
 /// A node of a cluster sends commands on to one that may have become the primary just before.
 TEST(AnIncrementThatIsRedirected, GoesByScript) {
     constexpr const char* first = "10.0.0.1:7000";

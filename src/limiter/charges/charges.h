@@ -158,6 +158,12 @@ public:
         return lasts(reset, now) && msec_now() - nodes_.primary().since() >= newness;
     }
 
+    /// Whether the primary was the primary before a window was opened that has lasted since `opened`: it
+    /// cannot have missed it.
+    bool saw_begin(Millis opened, Millis now) const noexcept {
+        return static_cast<Millis>(msec_now() - nodes_.primary().since() - newness) >= now - opened;
+    }
+
     /// A plain increment has not found the window that ends at `reset`, which is asked for under another end:
     /// no more of them leave for it.
     void begin_anew(const WindowId& id, Millis reset) noexcept;

@@ -82,7 +82,8 @@ Millis known_open_until(AppliedLimit& applied) noexcept {
     if (applied.cost == 0 || !known || !known->lasting || has_check_turn(*known)) {
         return 0;
     }
-    const bool room = has_room(*known, terms_of(applied, now), applied.cost);
+    const bool room =
+        has_room(*known, terms_of(applied, now), applied.cost) && finds_window(applied, known->reset, now);
     return room && applied.shard().charges().outlasts_answer(known->reset, now) ? known->reset : 0;
 }
 

@@ -6,6 +6,11 @@
 
 namespace rate_limit {
 
+bool finds_window(const AppliedLimit& applied, Millis reset, Millis now) noexcept {
+    return !applied.limit.keeps_keys ||
+           applied.shard().charges().saw_begin(reset - applied.verdict.rate.period * 1000, now);
+}
+
 Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
     const Terms terms = terms_of(applied, now);
     const Holding holding = applied.take_holding();
@@ -27,7 +32,7 @@ Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept {
         const bool stays = record.lasting || charge.owed.only_grows;
         // And the script alone stops a count that is too great.
         charge.open = applied.open && stays && record.confirmed && record.used < most_used - cost &&
-                      is_open(record, terms.rate.period, now);
+                      is_open(record, terms.rate.period, now) && finds_window(applied, record.reset, now);
         lost = at_hand(record);
         send(record, terms, cost);
         lost -= at_hand(record);

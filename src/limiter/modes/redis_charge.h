@@ -4,6 +4,10 @@
 
 namespace rate_limit {
 
+/// Whether a plain increment finds this window under its key, or none: a penalty keeps the key of a window
+/// that has ended, and a primary that has not heard of this one may have that in its place.
+bool finds_window(const AppliedLimit& applied, Millis reset, Millis now) noexcept;
+
 /// Counts `cost` (not 0) in the record, in place of what the request held there, and returns what the caller
 /// has to charge at the primary.
 Charge owe(AppliedLimit& applied, std::int64_t cost, Millis now) noexcept;

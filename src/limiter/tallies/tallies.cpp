@@ -101,6 +101,10 @@ Tallies::Tallies(const Configuration& main)
             static_cast<std::size_t>(found - all_.begin());  // the last pair of a limit counts
         limit.tally = constant ? limit.tally_without_key + 1 : 0;
     });
+    for_each_pair(main, [&](const Limit& limit, const StoreConf* /*store*/, std::string_view store_name) {
+        const Tally* tally = search(limit, store_name);
+        limit.keeps_keys = limit.keeps_keys || (tally != nullptr && tally->of<Penalizing>());
+    });
 }
 
 void Tallies::for_each_common_name(const std::function<void(CounterTable::Name)>& fn) {
