@@ -31,8 +31,8 @@ public:
     };
     void check(const Part& part, const LimitTruths& limit);
 
-    /// A request has been charged in the window that ends then, and its client was told so when that was
-    /// `decided`: the window stays.
+    /// A request was told, when it was `decided`, of the window that ends at `reset`, and has been charged
+    /// there: the window stays.
     void note_lasting(const LimitTruths& limit, const Claim& claim, Millis reset, Micros decided);
 
 private:
@@ -44,7 +44,8 @@ private:
     };
     using Place = std::pair<const LimitTruths*, Claim>;
 
-    void check_numbers(const Part& part);
+    void check_room(const Part& part);
+    void check_used(const Part& part);
     void check_retry(const Part& part, Millis now);
     void check_reset(const Part& part, const LimitTruths& limit, Millis now);
     bool stays(const Place& place, const Shown& shown) const;
