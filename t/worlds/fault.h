@@ -25,6 +25,9 @@ struct Fault {
 /// No fault lasts longer.
 constexpr Micros longest_fault = 5 * second;
 
+/// By then all that has waited for the end of a fault has been sent.
+constexpr Micros calms_in = 15 * second;
+
 /// Some kinds of faults, by their numbers: those from `first` on and before `end`.
 struct Kinds {
     std::size_t first;

@@ -19,9 +19,6 @@ constexpr Micros fresh = second;
 /// behind.
 constexpr Micros arrives_in = second * 3 / 10;
 
-/// By then all that has waited for the end of a fault has been sent.
-constexpr Micros calms_in = 15 * second;
-
 /// How much a machine must know of a limit in `check_charge`, key by key: while it may not know better, it
 /// may pass the limit. The limit's window outlasts the world.
 class KnownCharges {

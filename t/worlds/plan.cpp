@@ -223,6 +223,14 @@ Plan Plan::with_faults(const std::vector<std::size_t>& numbers) const {
     return plan;
 }
 
+bool Plan::is_calm(Micros now) const noexcept {
+    const auto is_over = [now](const auto& fault) {
+        return fault.at > now || fault.at + fault.life + calms_in < now;
+    };
+    return std::all_of(servers.faults.begin(), servers.faults.end(), is_over) &&
+           std::all_of(machines.faults.begin(), machines.faults.end(), is_over);
+}
+
 std::string Plan::describe_fault(std::size_t number) const {
     const std::size_t of_servers = servers.faults.size();
     return number < of_servers ? describe_with_time(servers.faults[number])

@@ -38,6 +38,9 @@ struct Plan {
 
     std::string describe_fault(std::size_t number) const;
 
+    /// No fault has been for calms_in, and nothing of one waits any more.
+    bool is_calm(Micros now) const noexcept;
+
     /// The words to type behind "make world", beside the seed, to see it again.
     const char* kind() const noexcept {
         return sites.regional ? "REGIONS=1 " : sites.several() ? "FAR=1 " : "";

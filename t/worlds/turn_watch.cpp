@@ -19,11 +19,12 @@ namespace {
 /// with penalties is two: a server is asked about those, too, and told of them.
 constexpr std::uint64_t commands_a_reason = 2;
 
-/// Writes that wait for a window leave as one command: its charges, or its refunds.
+/// Writes that have waited for the end of a fault leave as one command for each window: its charges, or its
+/// refunds.
 constexpr std::uint64_t commands_a_window = 2;
 
 /// What has waited for the end of a fault leaves in the second after it, of so many seconds at most.
-constexpr std::size_t seconds_of_faults = 15;
+constexpr std::size_t seconds_of_faults = calms_in / second;
 
 /// Refunds to a bucket leave one by one, as each is worth what its own time says. And a worker that has stood
 /// still asks the script about each plain increment above a limit, whose answers have waited for it.
@@ -67,7 +68,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
 TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses, FarTruths& far,
                      Truths& truths, EventLog& log)
     : events_(events),
-      machines_(plan.machines),
+      plan_(plan),
       losses_(losses),
       far_(far),
       truths_(truths),
@@ -120,9 +121,9 @@ void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string&
 
 void TurnWatch::on_command(const std::string& address, std::string_view command) {
     far_.on_command(address, command);
+    const std::uint64_t waited = plan_.is_calm(events_.now()) ? 0 : commands_a_window * windows_ * processes_;
     check(++asked(address).commands,
-          commands_a_reason * questions_ * reasons() + commands_a_window * windows_ * processes_ +
-              commands_of_its_own * processes_,
+          commands_a_reason * questions_ * reasons() + waited + commands_of_its_own * processes_,
           "commands for " + address + " in a second");
 }
 
@@ -135,13 +136,13 @@ void TurnWatch::on_connect(const std::string& address) {
 /// How many workers have taken the places of others in this second, or in the one before.
 std::uint64_t TurnWatch::started() const noexcept {
     const auto recent = std::count_if(
-        machines_.faults.begin(), machines_.faults.end(), [this](const Fault<MachineFault>& fault) {
+        plan_.machines.faults.begin(), plan_.machines.faults.end(), [this](const Fault<MachineFault>& fault) {
             const bool replaces = fault.kind != MachineFault::stall &&
                                   fault.kind != MachineFault::clock_set &&
                                   fault.kind != MachineFault::partition;
             return replaces && fault.at <= events_.now() && fault.at >= events_.now() - 2 * second;
         });
-    return static_cast<std::uint64_t>(recent) * machines_.workers;
+    return static_cast<std::uint64_t>(recent) * plan_.machines.workers;
 }
 
 void TurnWatch::on_line(LogLevel level, std::string_view line) {
@@ -162,7 +163,8 @@ void TurnWatch::on_debug_line(std::string_view line) {
     } else if (begins(line, "rate limit: sent ") && told.size() == 2) {
         turn_.waited += told[0];
         check(turn_.waited, Charges::max_waited * primaries_, "charges that waited sent in a turn");
-        check(told[1], Charges::max_closed, "charges expired in a turn");
+        turn_.expired += told[1];
+        check(turn_.expired, Charges::max_closed * primaries_, "charges expired in a turn");
     } else {
         throw std::logic_error("nothing is known of the line \"" + std::string(line) + '"');
     }

@@ -46,6 +46,7 @@ private:
     struct Done {
         std::uint64_t walks = 0;
         std::uint64_t waited = 0;
+        std::uint64_t expired = 0;
     };
 
     void on_command(const std::string& address, std::string_view command) override;
@@ -63,7 +64,7 @@ private:
     std::uint64_t started() const noexcept;
 
     const Events& events_;
-    const MachinePlan& machines_;
+    const Plan& plan_;
     ToldLosses& losses_;
     FarTruths& far_;
     Truths& truths_;
