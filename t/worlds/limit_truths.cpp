@@ -150,14 +150,6 @@ std::int64_t LimitTruths::excused(std::size_t key) {
                         losses_.uncertain(name_, one_place_, key, ToldLosses::all_regions).less;
 }
 
-bool LimitTruths::is_calm(Micros now) const noexcept {
-    const auto is_over = [now](const auto& fault) {
-        return fault.at > now || fault.at + fault.life + calms_in < now;
-    };
-    return std::all_of(plan_.servers.faults.begin(), plan_.servers.faults.end(), is_over) &&
-           std::all_of(plan_.machines.faults.begin(), plan_.machines.faults.end(), is_over);
-}
-
 /// While less than the limit is known to be used one more is let in, whatever it will cost.
 void LimitTruths::enter(std::size_t key, const KnownCharges::Known& known, Micros begun, Micros decided) {
     if (!known_) {
@@ -173,8 +165,8 @@ void LimitTruths::enter(std::size_t key, const KnownCharges::Known& known, Micro
                lost_of(key).taken == 0) {
         fail(key, "admits one more of " + text(limit_) + ", which all servers have stored since " +
                       text(known.stored_since));
-    } else if (lasts_ && one_place_ && known.of_all >= limit_ && is_calm(begun) && is_calm(decided) &&
-               known.of_all - excused(key) >= limit_) {
+    } else if (lasts_ && one_place_ && known.of_all >= limit_ && plan_.is_calm(begun) &&
+               plan_.is_calm(decided) && known.of_all - excused(key) >= limit_) {
         fail(key, "admits one more of " + text(limit_) + ", and all machines had charged " +
                       text(known.of_all) + " long before");
     }
@@ -230,16 +222,18 @@ void LimitTruths::give_back(const Claim& claim, std::size_t number, std::int64_t
 
 /// The last request, and each span of requests that it ends: burst and rate allow so much from the earliest
 /// begin of one to the decision of the last. Those that a stalled worker has decided late had begun, and
-/// perhaps taken, before others. A microsecond of clocks is forgiven.
+/// perhaps taken, before others. A microsecond of clocks is forgiven, and in `local` a millisecond, in which
+/// it counts time.
 void LimitTruths::check_bucket(const Claim& claim) {
     const std::vector<Taken>& taken = taken_[claim];
+    const Micros clock = local_ ? 1'000 : 1;
     std::int64_t sum = 0;
     Micros earliest = taken.back().begun;
     for (std::size_t i = taken.size(); i-- > 0;) {
         sum += taken[i].cost;
         earliest = std::min(earliest, taken[i].begun);
-        const Micros span = taken.back().decided - earliest + 1 + gained_;
-        const Micros filled = span * filled_ / (period_ * 1'000'000) + 1;
+        const Micros span = taken.back().decided - earliest + clock + gained_;
+        const Micros filled = span * filled_ / (period_ * 1'000'000);
         if (sum > limit_ + filled && sum > limit_ + filled + tokens_lost(claim.key)) {
             fail(claim.key, text(sum) + " admitted in " + text(span) + " us by a bucket of " + text(filled_) +
                                 " in " + text(period_) + " s and " + text(limit_));
@@ -248,9 +242,10 @@ void LimitTruths::check_bucket(const Claim& claim) {
     }
 }
 
-/// Checks the times at which requests go on, until the first fault: no more than `at_once_`,
-/// or the greatest cost, and the rate, and what has gone back. Where nothing has, they go on on one machine
-/// in the order in which they came. Clocks are of milliseconds.
+/// Checks the times at which requests go on, back to the last one that began near a fault, and in `local`,
+/// where faults of servers change nothing, all of them: no more than `at_once_`, or the greatest cost, and
+/// the rate, and what has gone back. Where nothing has, they go on on one machine in the order in which they
+/// came. Clocks are of milliseconds.
 void LimitTruths::check_queue(const Claim& claim, Micros waits) {
     constexpr Micros clock = 1'000;
     if (at_once_ == 0) {
@@ -263,7 +258,7 @@ void LimitTruths::check_queue(const Claim& claim, Micros waits) {
     std::int64_t most = at_once_;
     Micros earliest = taken.back().begun + waits;
     Micros latest = taken.back().decided + waits;
-    for (std::size_t i = taken.size(); i-- > 0 && (local_ || is_calm(taken[i].begun));) {
+    for (std::size_t i = taken.size(); i-- > 0 && (local_ || plan_.is_calm(taken[i].begun));) {
         const Taken& each = taken[i];
         const bool later = each.decided + each.waits > taken.back().decided + waits + 2 * clock + gained_;
         if (local_ && back == 0 && later) {
@@ -304,7 +299,7 @@ std::int64_t LimitTruths::most_stored(std::size_t key, Millis reset, const Uncer
     const bool reopened = lost_of(key).taken != 0;
     const std::int64_t reservations =
         gives_back_ ? std::min(uncertain.reservations, told_.unanswered(key)) : uncertain.reservations;
-    return uncertain.more + reservations + (reopened ? told_.unaware(key, reset) : 0);
+    return uncertain.more + lost_refunds_ + reservations + (reopened ? told_.unaware(key, reset) : 0);
 }
 
 std::string LimitTruths::in_region(const Account& account) const {

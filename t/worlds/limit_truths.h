@@ -87,12 +87,12 @@ public:
     void charge(const Account& account, std::int64_t cost, Micros now);
 
     /// A worker that was killed has taken with it what it knew: perhaps charges of this account, and perhaps
-    /// what it was to give back.
+    /// what it was to give back to each window, of requests and of tokens, so much at most.
     void lose(const Account& account, std::int64_t cost) {
         lost_[account] += cost;
         lost_of_key_[account.key] += cost;
     }
-    void lose_refunds() noexcept { stores_more_ = true; }
+    void lose_refunds(std::int64_t most) noexcept { lost_refunds_ += most; }
 
     /// A machine of the region has lost its memory: what is stored there cannot be compared with anything.
     void lose_memory(std::size_t region) {
@@ -139,7 +139,6 @@ private:
     void check_bucket(const Claim& claim);
     std::int64_t most_stored(std::size_t key, Millis reset, const Uncertain& uncertain) const;
     std::int64_t tokens_lost(std::size_t key) const;
-    bool is_calm(Micros now) const noexcept;
     bool confirms_more_and_more() const noexcept;
     std::string in_region(const Account& account) const;
     void fail(std::size_t key, const std::string& what);
@@ -168,7 +167,8 @@ private:
     bool outlasts_ = false;
     bool lasts_ = false;  // and no machine has forgotten anything
     bool stores_more_ = false;
-    std::int64_t at_once_ = 0;  // tokens that pass at once, where no other limit rejects; else 0
+    std::int64_t lost_refunds_ = 0;  // to each window
+    std::int64_t at_once_ = 0;       // tokens that pass at once, where no other limit rejects; else 0
     std::map<Claim, std::int64_t> given_back_;  // to buckets
     std::map<std::pair<Claim, Millis>, std::int64_t> windows_;
     std::map<Claim, std::vector<Taken>> taken_;

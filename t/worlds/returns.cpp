@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t most_users = 3;
 constexpr std::int64_t most_requests = 120;
 
-/// Clocks that run at different speeds differ by so much more, in the time that a client waits.
-constexpr Micros clocks_drift = 50'000;
+/// Clocks that run at different speeds, by at most a thousandth apart, differ by so much more in the time
+/// that a client waits.
+constexpr Micros clocks_drift = Traffic::longest_retry / 1000;
 
 }  // namespace
 
@@ -89,8 +90,7 @@ bool Traffic::may_be_held(std::size_t key) const {
 /// it asks, and does not ask while it knows itself that there is too little: each machine may say once what
 /// it knows, and then one says what it was told. And before one window ends here, a machine or a region whose
 /// clock is ahead may have opened the next, in which the client has used up the limit.
-std::size_t Traffic::most_told(const Visit& visit) const {
-    const LimitTruths& limit = limits_[number_of(visit.request->applied(visit.told_by))];
+std::size_t Traffic::most_told(const LimitTruths& limit) const {
     const std::size_t machines = plan_.machines.clocks.size();
     if (limit.is_local() || machines == 1) {
         return machines;
@@ -143,7 +143,7 @@ void Traffic::decided_when_well(const Visit& visit) {
     if (runs && !may_be_held(visit.key)) {
         truths_.fail(client + std::string(verdict.name) +
                      " rejects a request for others that run: none does");
-    } else if (*shown == visit.told_by && visit.told >= most_told(visit)) {
+    } else if (visit.told[*shown] >= most_told(limits_[number_of(request.applied(*shown))])) {
         truths_.fail(client + std::string(verdict.name) +
                      " rejects a request that has come back when it was told to");
     } else if (!runs) {
@@ -160,8 +160,8 @@ void Traffic::come_back(const Visit& visit, std::size_t shown) {
     if (events_.now() + wait > returns_until_) {
         return;
     }
-    const std::size_t told = visit.told_by == shown ? visit.told + 1 : 1;
-    const Arrival arrival{Purpose::asks, visit.key, visit.cost, {}, shown, told};
+    Arrival arrival{Purpose::asks, visit.key, visit.cost, {}, visit.told};
+    ++arrival.told[shown];
     events_.in(wait, [this, arrival, at] { begin_request(arrival, at); });
 }
 

@@ -21,21 +21,6 @@ bool is_of_charges(Loss loss) {
            loss == Loss::no_memory;
 }
 
-/// The most that goes back at once: what requests did not cost, or tokens: a batch, or of batches that adapt
-/// two, each of a twentieth of the limit at most.
-std::int64_t largest_refund(const Plan& plan) {
-    std::int64_t largest = 2 * plan.traffic.most_cost;
-    for (const Setup& setup : plan.setups) {
-        for (const LimitSetup& limit : setup.limits) {
-            const bool fixed = limit.lease != lease_auto;
-            const std::int64_t tokens =
-                fixed ? static_cast<std::int64_t>(limit.lease) : std::stoll(limit.rate) / 10 + 2;
-            largest = std::max(largest, tokens);
-        }
-    }
-    return largest;
-}
-
 /// Those of all configurations.
 std::set<std::string> names_of_shards(const std::vector<Setup>& setups) {
     std::set<std::string> names;
@@ -68,6 +53,19 @@ bool calls(Words words, ScriptName name) {
 
 }  // namespace
 
+std::int64_t largest_refund(const Plan& plan) {
+    std::int64_t largest = 2 * plan.traffic.most_cost;
+    for (const Setup& setup : plan.setups) {
+        for (const LimitSetup& limit : setup.limits) {
+            const bool fixed = limit.lease != lease_auto;
+            const std::int64_t tokens =
+                fixed ? static_cast<std::int64_t>(limit.lease) : std::stoll(limit.rate) / 10 + 2;
+            largest = std::max(largest, tokens);
+        }
+    }
+    return largest;
+}
+
 ToldLosses::ToldLosses(const Plan& plan, Machines& machines) : plan_(plan), machines_(machines) {
     for (const Setup& setup : plan.setups) {
         for (const LimitSetup& limit : setup.limits) {
@@ -90,7 +88,8 @@ Uncertain ToldLosses::uncertain_of(const std::string& shard, std::size_t region)
         }
         const std::int64_t most = told(loss, shard, region) *
                                   (is_of_charges(loss) ? 2 * plan_.traffic.most_cost : largest_refund(plan_));
-        sums.less += most;
+        // What was to be given back and was not leaves more.
+        sums.less += loss == Loss::refunds_in_doubt || loss == Loss::refunds_no_room ? 0 : most;
         (loss == Loss::reservations_in_doubt ? sums.reservations : sums.more) +=
             is_of_charges(loss) ? 0 : most;
     }

@@ -20,6 +20,10 @@ struct Uncertain {
     std::int64_t reservations = 0;  ///< more, of requests that got no answer
 };
 
+/// The most that goes back to a window at once: what requests did not cost, or tokens: a batch, or of batches
+/// that adapt two, each of a twentieth of the limit at most.
+std::int64_t largest_refund(const Plan& plan);
+
 /// Writes that machines tell as lost or in doubt; and what has become of each command, which says how much
 /// they may tell.
 class ToldLosses {

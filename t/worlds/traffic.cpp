@@ -84,8 +84,11 @@ void Traffic::vanish(const WorkerProcess& worker, bool memory) {
             lose(recent.account, recent.cost);
         }
     }
+    // A batch may have been on its way there, and another one back.
+    const std::int64_t most_lost_by_a_worker = 2 * largest_refund(plan_);
     for (LimitTruths& limit : limits_) {
-        memory ? limit.lose_memory(plan_.sites.region_of(worker.loop().machine)) : limit.lose_refunds();
+        memory ? limit.lose_memory(plan_.sites.region_of(worker.loop().machine))
+               : limit.lose_refunds(most_lost_by_a_worker);
     }
 }
 
@@ -169,7 +172,7 @@ bool Traffic::begin_request() {
 void Traffic::begin_request(const Arrival& arrival, const Machines::Choice& at) {
     ++count_;
     visits_.push_back({nullptr, at.worker, at.memory, arrival.key, arrival.cost, events_.now(),
-                       arrival.purpose, arrival.told_by, arrival.told});
+                       arrival.purpose, arrival.told});
     Visit& visit = visits_.back();
     RequestSetup setup("client" + std::to_string(arrival.key), arrival.cost);
     setup.reserve = arrival.reserve;

@@ -73,8 +73,8 @@ private:
         std::size_t key;
         std::int64_t cost;
         std::optional<std::int64_t> reserve{};
-        std::size_t told_by = 0;  // the limit, of the request, that told it to wait
-        std::size_t told = 0;     // how often that limit has, since the client asks
+        std::array<std::size_t, most_limits>
+            told{};  // how often each limit has told the client to wait, since it asks
     };
 
     /// A request, and how far it has come.
@@ -86,8 +86,7 @@ private:
         std::int64_t cost;
         Micros begun;
         Purpose purpose;
-        std::size_t told_by;
-        std::size_t told;
+        std::array<std::size_t, most_limits> told;
         std::int64_t reserve = 0;  // before; 0: its cost
         Micros decided = 0;
         std::array<std::size_t, most_limits> numbers{};  // among those that each limit has let in
@@ -130,7 +129,7 @@ private:
     void decided_when_well(const Visit& visit);
     void come_back(const Visit& visit, std::size_t shown);
     bool may_be_held(std::size_t key) const;
-    std::size_t most_told(const Visit& visit) const;
+    std::size_t most_told(const LimitTruths& limit) const;
     bool clocks_agree() const;
     bool may_have_been_forgotten(const Visit& visit);
     void forget_ended();
