@@ -13,7 +13,7 @@ HeaderTruths::HeaderTruths(const Plan& plan, Truths& truths)
 void HeaderTruths::check(const Part& part, const LimitTruths& limit) {
     const Verdict& verdict = part.request.verdicts()[part.number];
     const Millis now = now_millis();
-    latest_ = std::max(latest_, now);
+    ahead_ = std::max(ahead_, now - part.decided / 1000);
     if (!verdict.known) {
         return;
     }
@@ -69,11 +69,14 @@ void HeaderTruths::check_retry(const Part& part, Millis now) {
 void HeaderTruths::check_reset(const Part& part, const LimitTruths& limit, Millis now) {
     const AppliedLimit& applied = part.request.applied(part.number);
     const Millis reset = applied.verdict.window.reset;
+    if (reset <= now) {
+        return;  // a refusal that has come late shows the window that has ended
+    }
     const Place place{&limit, part.claim};
     Shown& before = shown_[place];
     const bool same = reset == before.reset;
     if (!same && before.confirmed && part.begun > before.decided && before.reset > now &&
-        before.reset > latest_ + clocks_apart_ && stays(place, before)) {
+        before.reset > part.decided / 1000 + ahead_ + clocks_apart_ && stays(place, before)) {
         fail(part, "the end of the window has moved from " + std::to_string(before.reset));
     }
     const Record record = applied.zone->windows().find(applied.id).value_or(Record{});

@@ -53,7 +53,7 @@ private:
 
     Truths& truths_;
     const Millis clocks_apart_;  // so much the clocks of two machines may differ, or that of one from before
-    Millis latest_ = 0;          // time by the clock of any machine
+    Millis ahead_ = 0;           // of the world's time, by the clock of any machine that has told something
     std::map<Place, Shown> shown_;
     std::map<std::pair<Place, Millis>, Micros> lasting_;  // since when
 };

@@ -41,6 +41,13 @@ std::size_t with_penalties(const Plan& plan) {
                       [](const LimitSetup& limit) { return limit.penalty != 0; }));
 }
 
+/// What nobody has spent of a batch goes back without a reason, from each machine, a command for each window.
+std::size_t with_tokens(const Plan& plan) {
+    return static_cast<std::size_t>(
+        std::count_if(plan.traffic.limits.begin(), plan.traffic.limits.end(),
+                      [](const LimitSetup& limit) { return limit.mode == "lease"; }));
+}
+
 /// A worker that nobody asks anything sends so many commands to a server in a second: greetings, probes,
 /// questions where servers are.
 constexpr std::uint64_t commands_of_its_own = 30;
@@ -77,6 +84,8 @@ TurnWatch::TurnWatch(const Events& events, const Plan& plan, ToldLosses& losses,
       questions_(plan.traffic.limits.size() + with_penalties(plan)),
       windows_(plan.traffic.limits.size() * static_cast<std::uint64_t>(plan.traffic.keys)),
       processes_(2 * plan.machines.clocks.size() * plan.machines.workers),
+      tokens_(with_tokens(plan) * static_cast<std::uint64_t>(plan.traffic.keys) *
+              plan.machines.clocks.size()),
       primaries_(plan.servers.sets.size()),
       remembered_(may_wait_one_by_one(plan) ? seconds_of_faults : 2) {
     Loop::observe(this);
@@ -121,7 +130,8 @@ void TurnWatch::check(std::uint64_t done, std::uint64_t most, const std::string&
 
 void TurnWatch::on_command(const std::string& address, std::string_view command) {
     far_.on_command(address, command);
-    const std::uint64_t waited = plan_.is_calm(events_.now()) ? 0 : commands_a_window * windows_ * processes_;
+    const std::uint64_t waited =
+        plan_.is_calm(events_.now()) ? tokens_ : commands_a_window * windows_ * processes_;
     check(++asked(address).commands,
           commands_a_reason * questions_ * reasons() + waited + commands_of_its_own * processes_,
           "commands for " + address + " in a second");

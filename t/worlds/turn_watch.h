@@ -73,6 +73,7 @@ private:
     const std::uint64_t questions_;
     const std::uint64_t windows_;    // all keys of all limits
     const std::uint64_t processes_;  // workers, with those that are replaced and still leave
+    const std::uint64_t tokens_;     // windows of which machines may have some
     const std::uint64_t primaries_;
     const std::size_t remembered_;  // seconds whose reasons to ask still count
     Micros second_ = 0;
