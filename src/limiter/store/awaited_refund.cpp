@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/free_list.h"
+#include "limiter/charges/write_blame.h"
 #include "limiter/store/shard.h"
 #include "limiter/wire/node/script_command.h"
 
@@ -61,10 +62,7 @@ const char* AwaitedRefundCommand::take(Node& node, const Reply& reply, bool& in_
         if (in_doubt) {
             charges->doubt_given_back(what, Doubt::untold);
         }
-        const Blame blame = node.blame(fault, name(), reply, Access::write);
-        if (blame == Blame::writes && fault != Fault::noperm) {
-            charges->refused(node, fault, name(), reply);
-        }
+        blame_write(node, *charges, fault, name(), reply);
         return explain(fault);
     }
     node.served();
