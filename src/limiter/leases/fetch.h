@@ -5,7 +5,7 @@
 
 #include "core/bucket/bucket_tokens.h"
 #include "core/machine/windows/window_account.h"
-#include "limiter/leases/reserve_command.h"
+#include "limiter/leases/grant_command.h"
 #include "limiter/loop.h"
 #include "limiter/waits/shared_grant.h"
 

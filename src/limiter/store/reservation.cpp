@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/free_list.h"
-#include "limiter/leases/reserve_command.h"
+#include "limiter/leases/grant_command.h"
 #include "limiter/store/shard.h"
 #include "redis/decode.h"
 

@@ -1,4 +1,4 @@
-#include "limiter/leases/reserve_command.h"
+#include "limiter/leases/grant_command.h"
 
 #include <algorithm>
 
