@@ -45,11 +45,11 @@ private:
 
 /// A batch, or what one request asks for itself. Belongs to the node until it is answered; the requests that
 /// wait for it may be gone by then, and the tokens are kept all the same.
-class Fetch final : public ReserveCommand {
+class Fetch final : public GrantCommand {
 public:
-    using ReserveCommand::demand;
-    using ReserveCommand::key;
-    using ReserveCommand::parts;
+    using GrantCommand::demand;
+    using GrantCommand::key;
+    using GrantCommand::parts;
 
     bool wanted() const noexcept override { return ahead || !seats.empty(); }
     void answered(Node& node, Delivery delivery, const Reply* reply) noexcept override;

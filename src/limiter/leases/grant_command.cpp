@@ -8,7 +8,7 @@
 
 namespace rate_limit {
 
-void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charges& of) {
+void GrantCommand::begin(std::string_view of_window, const Demand& what, Charges& of) {
     key.assign(of_window);
     demand = what;
     parts = 1;
@@ -21,7 +21,7 @@ void ReserveCommand::begin(std::string_view of_window, const Demand& what, Charg
     begin_by_digest();
 }
 
-std::string_view ReserveCommand::write(CommandWriter& writer) {
+std::string_view GrantCommand::write(CommandWriter& writer) {
     sent_at_ = now_millis();
     asked_ = steady_nanos();
     const Opening opening = opening_at(sent_at_);
@@ -29,12 +29,12 @@ std::string_view ReserveCommand::write(CommandWriter& writer) {
     return rate_limit::write(writer, opening, demand, wanted, with_text());
 }
 
-Opening ReserveCommand::opening_at(Millis now) const noexcept {
+Opening GrantCommand::opening_at(Millis now) const noexcept {
     return {key, now, propose_reset(demand.window_kind, demand.rate.period, now),
             latest_reset(demand.rate.period, now)};
 }
 
-Fault ReserveCommand::read(Node& node, const Reply& reply, Told& told) noexcept {
+Fault GrantCommand::read(Node& node, const Reply& reply, Told& told) noexcept {
     if (!draws()) {
         const ReserveCall call{demand.rate.limit, demand.rate.period, demand.want,
                                demand.least,      sent_at_,           wanted_before};
@@ -47,7 +47,7 @@ Fault ReserveCommand::read(Node& node, const Reply& reply, Told& told) noexcept 
     return fault;
 }
 
-Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept {
+Fault GrantCommand::judge(Node& node, const Reply& reply, Told& told) noexcept {
     const Fault fault = read(node, reply, told);
     blame(node, fault, reply);
     if (told.granted != 0) {
@@ -56,7 +56,7 @@ Fault ReserveCommand::judge(Node& node, const Reply& reply, Told& told) noexcept
     return fault;
 }
 
-Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* reply) noexcept {
+Delivery GrantCommand::became(Node& node, Delivery delivery, const Reply* reply) noexcept {
     const bool former = delivery == Delivery::answered && !node.is_primary();
     why = former ? Doubt::answered_by_former : Doubt::untold;
     if (!former) {
@@ -71,11 +71,11 @@ Delivery ReserveCommand::became(Node& node, Delivery delivery, const Reply* repl
     return took ? Delivery::in_doubt : Delivery::unsent;
 }
 
-void ReserveCommand::doubt(const Debt* owed) noexcept {
+void GrantCommand::doubt(const Debt* owed) noexcept {
     owed != nullptr ? charges->doubt(*owed, why) : charges->doubt_reservation(why);
 }
 
-void ReserveCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {
+void GrantCommand::blame(Node& node, Fault fault, const Reply& reply) noexcept {
     blame_write(node, *charges, fault, name(), reply);
 }
 

@@ -14,9 +14,9 @@ namespace rate_limit {
 class Charges;
 struct Debt;
 
-/// A call of reserve.lua, or of bucket.lua for a bucket. It owns all that it needs, because the request may
-/// be gone when it is answered.
-class ReserveCommand : public ScriptCommand {
+/// Asks the primary for a Grant: a call of reserve.lua, or of bucket.lua for a bucket. It owns all that it
+/// needs, because the request may be gone when it is answered.
+class GrantCommand : public ScriptCommand {
 public:
     std::string_view window_key() const noexcept override { return key; }
 

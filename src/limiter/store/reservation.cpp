@@ -21,7 +21,7 @@ namespace rate_limit {
 /// much, the cost goes back, and the script decides; also where it was not stored, or was full where it was
 /// taken for one that is not. Where other machines have taken so much that the key might end before the
 /// bucket is full, the script lets it live on.
-class ReservationCommand final : public ReserveCommand {
+class ReservationCommand final : public GrantCommand {
 public:
     /// Null without memory.
     static ReservationCommand* take(std::string_view key, const Demand& demand, Charges& charges) noexcept {
@@ -123,7 +123,7 @@ std::string_view ReservationCommand::write(CommandWriter& writer) {
             break;
     }
     step_ = Step::script;
-    return ReserveCommand::write(writer);
+    return GrantCommand::write(writer);
 }
 
 /// A command that was redirected takes nothing: the other node has another clock.
