@@ -45,6 +45,13 @@ protected:
         world.pass(200);
     }
 
+    /// The worker comes, and finds out how near the replicas are.
+    void start() {
+        world.worker();
+        world.pass(500);
+        ask_for(500);
+    }
+
     std::size_t reads(const Scripted& server) const { return server.commands("hmget").size(); }
 
     Scenario world{{"default", "100000r/h"}};
@@ -109,9 +116,7 @@ TEST_F(NearestReplica, FollowsOneThatMoves) {
 }
 
 TEST_F(NearestReplica, GivesWayAtOnceWhereItDies) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.stop();
     ask_for(500);
     EXPECT_EQ(reads(far), 100U);
@@ -125,9 +130,7 @@ TEST_F(NearestReplica, GivesWayAtOnceWhereItDies) {
 /// It is not down yet, and a read of the far one is quicker than what it has kept waiting.
 TEST_F(NearestReplica, GivesWayWhereItIsSilentForLongerThanTheFarOneTakes) {
     place(far, 5'000);
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.link().silent = true;
     near.forget();
     far.forget();
@@ -142,9 +145,7 @@ TEST_F(NearestReplica, GivesWayWhereItIsSilentForLongerThanTheFarOneTakes) {
 TEST_F(NearestReplica, GivesWayWhereItFallsSilentAfterItHasAnsweredWhatWasMeasured) {
     place(near, 5'000);
     place(far, 5'000);
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.forget();
     far.forget();
     near.handler = [this](const Command& words, ScriptedClient&) {
@@ -166,9 +167,7 @@ TEST_F(NearestReplica, GivesWayWhereItFallsSilentAfterItHasAnsweredWhatWasMeasur
 
 /// The far one is asked while its answer still comes before the end of check_timeout.
 TEST_F(NearestReplica, FailsNoRequestWhereItFallsSilentAndTheFarOneTakesMoreThanHalfOfCheckTimeout) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.link().silent = true;
     ask_for(1'000);
     EXPECT_EQ(world.logged("could not be checked"), 0U);
@@ -190,9 +189,7 @@ TEST_F(NearestReplica, IsAskedAsWellWhereReadsSpread) {
 
 TEST_F(NearestReplica, IsFoundAgainAfterItWasSlowForAMoment) {
     place(far, 5'000);
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     place(near, 40'000);
     ask_for(300);
     place(near, 100);
@@ -204,9 +201,7 @@ TEST_F(NearestReplica, IsFoundAgainAfterItWasSlowForAMoment) {
 
 /// It is asked by few reads after that: nobody looks how far it is.
 TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreet) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.stop();
     ask_for(100);
     near.handler = [this](const Command& words, ScriptedClient&) {
@@ -223,9 +218,7 @@ TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreet) {
 
 /// It was never down: what was lost was its connection alone, and the next one was made in time.
 TEST_F(NearestReplica, IsReadAgainWithin2sWhereItWasLongToGreetOnAnotherConnection) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.forget();
     near.handler = [this](const Command& words, ScriptedClient&) {
         return words[0] == "ping" ? later(700'000, fallback(words)) : answer(words);
@@ -258,9 +251,7 @@ TEST_F(NearestReplica, IsReadAgainWithin2sWhereItsLinkWasSilent) {
 
 /// Another connection was made beside the one on which it was silent.
 TEST_F(NearestReplica, IsReadAgainWhereItsFormerConnectionIsAnsweredLate) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.handler = [this](const Command& words, ScriptedClient& client) {
         const bool held = words[0] == "hmget" && client.number() == 1;
         return held ? hold("gate", hmget(1, reset)) : answer(words);
@@ -276,9 +267,7 @@ TEST_F(NearestReplica, IsReadAgainWhereItsFormerConnectionIsAnsweredLate) {
 
 /// The next read finds it as soon as it is measured, whatever was found just before.
 TEST_F(NearestReplica, IsReadAgainAsSoonAsItIsMeasured) {
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.stop();
     ask_for(3'000);
     place(near, 2'000);
@@ -299,9 +288,7 @@ TEST_F(NearestReplica, IsReadAgainAsSoonAsItIsMeasured) {
 /// Its connection ends, and where it was nobody answers any more, as when a virtual machine has gone.
 TEST_F(NearestReplica, GivesWayWhereNoNewConnectionIsMade) {
     place(far, 5'000);
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.drop();
     world.pass(1);
     near.link().silent = true;
@@ -319,9 +306,7 @@ TEST_F(NearestReplica, GivesWayWhereNoNewConnectionIsMade) {
 TEST_F(NearestReplica, LeavesItsReadsToOneThatIsAsNearUntilItIsConnectedAgain) {
     place(near, 20'000);
     place(far, 20'000);
-    world.worker();
-    world.pass(500);
-    ask_for(500);
+    start();
     near.drop();
     world.pass(30);  // its end comes
     for (int request = 0; request < 40; ++request) {
