@@ -73,8 +73,7 @@ private:
         std::size_t key;
         std::int64_t cost;
         std::optional<std::int64_t> reserve{};
-        std::array<std::size_t, most_limits>
-            told{};  // how often each limit has told the client to wait, since it asks
+        std::array<std::size_t, most_limits> told{};  // by limit: to wait, since the client asks
     };
 
     /// A request, and how far it has come.
